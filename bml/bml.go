@@ -1,0 +1,73 @@
+// Package bml is the multiplexing layer's contract: it shows pml/ob1 each process as one Endpoint, with the ways to it (Paths)
+// sorted by use. Components are sub-folders; r2 is the one we have.
+package bml
+
+import (
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+)
+
+func init() {
+	mca.RegisterFramework(mca.Framework{Name: "bml", Help: "multiplexes a process's traffic over several BTLs"})
+}
+
+// Component is what registers with mca under framework "bml".
+type Component interface {
+	mca.Component
+	// Open takes the instance's open BTL modules. The token is not held.
+	Open(env *btl.Env, modules []btl.Module) (Manager, error)
+}
+
+// Manager makes and keeps endpoints. The token is held in all calls.
+type Manager interface {
+	// Endpoint gives the way to a process, connecting it at the first call. The error says, BTL by BTL, why there is none.
+	Endpoint(p *core.Proc) (*Endpoint, error)
+	// Drop takes a failed module's paths out of a process's endpoint and reports whether others remain.
+	Drop(m btl.Module, p *core.Proc) bool
+	Modules() []btl.Module
+}
+
+// Path is one way to a process: an endpoint of a module with what it can do, asked once.
+type Path struct {
+	Module    btl.Module
+	Limits    btl.Limits
+	Send      btl.Endpoint
+	Inline    btl.InlineSender // nil: cannot
+	MaxInline int              // 0 when Inline is nil
+	Get       btl.Getter       // nil: cannot
+	NoGet     bool             // the peer found that it cannot Get from us
+	Reg       btl.Registrar    // nil: no registration needed or possible
+	Weight    float64          // share of bandwidth among the endpoint's send paths
+	Counts    *Counts          // of the module and the peer's class
+}
+
+// Counts are what went over a module to peers of one class; written with the token held.
+type Counts struct {
+	BTL, Peer      string
+	Sent, Received uint64 // messages' first fragments
+	Bytes          uint64 // payload sent
+}
+
+// Endpoint is all ways to one process.
+type Endpoint struct {
+	Proc  *core.Proc
+	Eager []*Path // lowest latency: first fragments and control
+	Bulk  []*Path // by bandwidth: fragments
+	next  int
+}
+
+// First is the path for first fragments and control messages.
+func (e *Endpoint) First() *Path { return e.Eager[0] }
+
+// NextBulk gives the bulk paths in turn.
+func (e *Endpoint) NextBulk() *Path {
+	if len(e.Bulk) == 1 {
+		return e.Bulk[0]
+	}
+	e.next++
+	if e.next >= len(e.Bulk) {
+		e.next = 0
+	}
+	return e.Bulk[e.next]
+}

@@ -1,0 +1,133 @@
+// Package r2 is the BML: for each process it asks all BTLs, keeps the most exclusive that reach it, and sorts them into those
+// of the lowest latency (first fragments) and all (fragments, by bandwidth). A process is asked about when it is first used.
+package r2
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+)
+
+func init() { mca.Register(component{}) }
+
+type component struct{}
+
+func (component) Framework() string { return "bml" }
+func (component) Name() string      { return "r2" }
+func (component) Options() any      { return nil }
+
+func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
+	return &manager{modules: modules, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts)}, nil
+}
+
+type key struct {
+	module btl.Module
+	class  core.Locality
+}
+
+type manager struct {
+	modules []btl.Module
+	eps     []*bml.Endpoint // by job rank; nil until first used
+	counts  map[key]*bml.Counts
+}
+
+func (m *manager) Modules() []btl.Module { return m.modules }
+
+// Endpoint implements bml.Manager.
+func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
+	if ep := m.eps[p.Rank]; ep != nil {
+		return ep, nil
+	}
+	var paths []*bml.Path
+	var reasons []string
+	for _, mod := range m.modules {
+		eps, errs := mod.AddProcs([]*core.Proc{p})
+		if eps[0] == nil {
+			reasons = append(reasons, fmt.Sprintf("%s: %v", mod.Name(), errs[0]))
+			continue
+		}
+		paths = append(paths, m.path(mod, eps[0], p))
+	}
+	if len(paths) == 0 {
+		return nil, &core.Error{Class: core.ErrOther, Peer: core.Undefined, Index: -1,
+			Err: fmt.Errorf("rank %d (%s) cannot be reached: %s; check the parameter btl", p.Rank, p.Locality, reachText(reasons))}
+	}
+	ep := &bml.Endpoint{Proc: p}
+	arrange(ep, paths)
+	m.eps[p.Rank] = ep
+	return ep, nil
+}
+
+func reachText(reasons []string) string {
+	if len(reasons) == 0 {
+		return "no BTL is open"
+	}
+	return strings.Join(reasons, "; ")
+}
+
+// path resolves a BTL endpoint's abilities once.
+func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path {
+	k := key{mod, p.Locality}
+	c := m.counts[k]
+	if c == nil {
+		c = &bml.Counts{BTL: mod.Name(), Peer: p.Locality.String()}
+		m.counts[k] = c
+	}
+	path := &bml.Path{Module: mod, Limits: mod.Limits(), Send: ep, Counts: c}
+	if s, ok := ep.(btl.InlineSender); ok {
+		path.Inline, path.MaxInline = s, s.MaxInline()
+	}
+	path.Get, _ = ep.(btl.Getter)
+	path.Reg, _ = mod.(btl.Registrar)
+	return path
+}
+
+// arrange sorts an endpoint's paths by use.
+func arrange(ep *bml.Endpoint, paths []*bml.Path) {
+	best := slices.MaxFunc(paths, func(a, b *bml.Path) int { return a.Limits.Exclusivity - b.Limits.Exclusivity }).Limits.Exclusivity
+	paths = slices.DeleteFunc(paths, func(p *bml.Path) bool { return p.Limits.Exclusivity < best })
+	least := slices.MinFunc(paths, func(a, b *bml.Path) int { return a.Limits.Latency - b.Limits.Latency }).Limits.Latency
+	total := 0
+	for _, p := range paths {
+		total += p.Limits.Bandwidth
+	}
+	ep.Eager, ep.Bulk = nil, nil
+	for _, p := range paths {
+		if p.Limits.Latency == least {
+			ep.Eager = append(ep.Eager, p)
+		}
+		if p.Weight = 1 / float64(len(paths)); total > 0 {
+			p.Weight = float64(p.Limits.Bandwidth) / float64(total)
+		}
+		ep.Bulk = append(ep.Bulk, p)
+	}
+	slices.SortStableFunc(ep.Bulk, func(a, b *bml.Path) int { return b.Limits.Bandwidth - a.Limits.Bandwidth })
+}
+
+// Drop implements bml.Manager.
+func (m *manager) Drop(mod btl.Module, p *core.Proc) bool {
+	ep := m.eps[p.Rank]
+	if ep == nil {
+		return false
+	}
+	rest := slices.DeleteFunc(slices.Clone(ep.Bulk), func(q *bml.Path) bool { return q.Module == mod })
+	if len(rest) == 0 {
+		return false
+	}
+	arrange(ep, rest)
+	return true
+}
+
+// Counts gives the traffic counters, for metrics. The token is held.
+func (m *manager) Counts() []*bml.Counts {
+	var out []*bml.Counts
+	for _, c := range m.counts {
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,326 @@
+package btltest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+)
+
+// Script is a BTL whose frames go nowhere by themselves: the test looks at them and says what becomes of each. One Script is the
+// component of all ranks of a world. Nothing moves on its own, so whole protocols run step by step in one goroutine.
+//
+// The methods that move frames take the token of the rank they concern; call them without any.
+type Script struct {
+	Facts  btl.Limits // what modules say of themselves
+	Inline int        // largest inline payload; 0: inline messages are not offered
+	Gets   bool       // Get and registration are offered
+	Later  bool       // fragments are completed when their frame is delivered or dropped, not at once
+
+	mu      sync.Mutex
+	frames  []*Frame
+	refuse  int
+	modules map[int]*scriptModule
+	log     []string
+	getErr  error
+}
+
+// Frame is a message on its way.
+type Frame struct {
+	From, To int
+	Tag      btl.Tag
+	Hdr      []byte
+	Payload  []byte
+	Inline   bool
+	frag     *btl.Frag // to be completed, or nil
+}
+
+// String is the frame for transcripts.
+func (f *Frame) String() string {
+	kind := "frag"
+	if f.Inline {
+		kind = "inline"
+	}
+	return fmt.Sprintf("%d->%d %s tag %#x header %x payload %d", f.From, f.To, kind, uint8(f.Tag), f.Hdr, len(f.Payload))
+}
+
+// NewScript makes a script whose modules have ordinary limits: eager and fragments of 4 KiB.
+func NewScript() *Script {
+	return &Script{
+		Facts:   btl.Limits{Eager: 4 << 10, RndvEager: 1 << 10, MaxSend: 4 << 10, Latency: 1, Bandwidth: 1000, Exclusivity: 1},
+		Inline:  64,
+		modules: map[int]*scriptModule{},
+	}
+}
+
+// Framework implements mca.Component.
+func (s *Script) Framework() string { return "btl" }
+
+// Name implements mca.Component.
+func (s *Script) Name() string { return "script" }
+
+// Options implements mca.Component.
+func (s *Script) Options() any { return nil }
+
+// Open implements btl.Component.
+func (s *Script) Open(env *btl.Env) ([]btl.Module, error) {
+	m := &scriptModule{s: s, env: env, memory: map[btl.MemHandle][]byte{}}
+	s.mu.Lock()
+	s.modules[env.Job.Rank()] = m
+	s.mu.Unlock()
+	if s.Gets {
+		return []btl.Module{&scriptRegistrar{m}}, nil
+	}
+	return []btl.Module{m}, nil
+}
+
+// Frames are the messages on their way, oldest first.
+func (s *Script) Frames() []*Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.frames)
+}
+
+// Log lists everything sent and fetched so far, and forgets it.
+func (s *Script) Log() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.log
+	s.log = nil
+	return l
+}
+
+// Refuse makes the next n sends say ErrAgain.
+func (s *Script) Refuse(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = n
+}
+
+// FailGets makes every Get return err; nil ends that.
+func (s *Script) FailGets(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.getErr = err
+}
+
+// Deliver hands a frame to its receiver, into its own memory when the handler wants to place it.
+func (s *Script) Deliver(f *Frame) {
+	m := s.remove(f)
+	to := s.module(f.To)
+	to.env.Engine.Lock()
+	h := to.env.Dispatch.Handlers[f.Tag]
+	var place []byte
+	p, ok := h.(btl.Placer)
+	if ok && len(f.Payload) > 0 {
+		place = p.Place(f.From, f.Hdr, len(f.Payload))
+	}
+	if place != nil {
+		copy(place, f.Payload)
+		p.Placed(f.From, f.Hdr, len(f.Payload), nil)
+	} else {
+		h.Receive(f.From, f.Hdr, f.Payload)
+	}
+	to.env.Engine.Unlock()
+	m.complete(f, nil)
+}
+
+// DeliverAll delivers the oldest frame until there are none, also those sent meanwhile, and returns how many.
+func (s *Script) DeliverAll() int {
+	n := 0
+	for frames := s.Frames(); len(frames) > 0; frames = s.Frames() {
+		s.Deliver(frames[0])
+		n++
+	}
+	return n
+}
+
+// Drop loses a frame; its sender is told err, which is nil where the loss goes unnoticed.
+func (s *Script) Drop(f *Frame, err error) { s.remove(f).complete(f, err) }
+
+// Fail tells rank that its endpoint to peer broke.
+func (s *Script) Fail(rank, peer int, dead bool, cause error) {
+	m := s.module(rank)
+	m.env.Engine.Lock()
+	defer m.env.Engine.Unlock()
+	m.failed = append(m.failed, peer)
+	m.env.Upcalls.EndpointFailed(m.self(), m.env.Procs[peer], dead, cause)
+}
+
+func (s *Script) module(rank int) *scriptModule {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.modules[rank]
+}
+
+// remove takes a frame off the list and returns its sender's module. It panics when the frame is no longer there.
+func (s *Script) remove(f *Frame) *scriptModule {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.frames, f)
+	if i < 0 {
+		panic("btltest: frame is not on its way: " + f.String())
+	}
+	s.frames = slices.Delete(s.frames, i, i+1)
+	return s.modules[f.From]
+}
+
+// add takes a message unless it is to be refused.
+func (s *Script) add(f *Frame) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse > 0 {
+		s.refuse--
+		return false
+	}
+	s.frames = append(s.frames, f)
+	s.log = append(s.log, f.String())
+	return true
+}
+
+type scriptModule struct {
+	s      *Script
+	env    *btl.Env
+	memory map[btl.MemHandle][]byte // guarded by s.mu
+	last   uint64
+	failed []int
+}
+
+type scriptRegistrar struct{ *scriptModule }
+
+func (m *scriptModule) self() btl.Module {
+	if m.s.Gets {
+		return &scriptRegistrar{m}
+	}
+	return m
+}
+
+func (m *scriptModule) complete(f *Frame, err error) {
+	if f.frag == nil {
+		return
+	}
+	m.env.Engine.Lock()
+	defer m.env.Engine.Unlock()
+	f.frag.Owner.FragDone(f.frag, err)
+}
+
+func (m *scriptModule) Name() string       { return "script" }
+func (m *scriptModule) Limits() btl.Limits { return m.s.Facts }
+func (m *scriptModule) Flush() bool        { return true }
+func (m *scriptModule) Close() error       { return nil }
+
+func (m *scriptModule) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
+	eps, errs := make([]btl.Endpoint, len(procs)), make([]error, len(procs))
+	for i, p := range procs {
+		e := scriptEndpoint{m, p.Rank}
+		switch {
+		case m.s.Inline > 0 && m.s.Gets:
+			eps[i] = &scriptBoth{scriptInline{e}, scriptGetter{e}}
+		case m.s.Inline > 0:
+			eps[i] = &scriptInline{e}
+		case m.s.Gets:
+			eps[i] = &scriptGetter{e}
+		default:
+			eps[i] = &e
+		}
+	}
+	return eps, errs
+}
+
+func (m *scriptRegistrar) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	m.last++
+	h := btl.MemHandle{A: uint64(m.env.Job.Rank()), B: m.last}
+	m.memory[h] = unsafe.Slice((*byte)(mem), n)
+	return h, nil
+}
+
+func (m *scriptRegistrar) Deregister(h btl.MemHandle) {
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	delete(m.memory, h)
+}
+
+type scriptEndpoint struct {
+	m  *scriptModule
+	to int
+}
+
+var errScriptFailed = errors.New("btltest: the endpoint has failed")
+
+func (e *scriptEndpoint) Send(f *btl.Frag) (bool, error) {
+	if slices.Contains(e.m.failed, e.to) {
+		return false, errScriptFailed
+	}
+	fr := &Frame{From: e.m.env.Job.Rank(), To: e.to, Tag: f.Tag, Hdr: bytes.Clone(f.Header()), Payload: make([]byte, f.Len)}
+	packed := f.Data == nil && f.Len > 0
+	if packed {
+		conv := *f.Conv
+		conv.Pack(fr.Payload)
+	} else {
+		copy(fr.Payload, unsafe.Slice((*byte)(f.Data), f.Len))
+	}
+	if e.m.s.Later {
+		fr.frag = f
+	}
+	if !e.m.s.add(fr) {
+		return false, btl.ErrAgain
+	}
+	if packed {
+		f.Conv.SetPosition(f.Conv.Position() + int64(f.Len))
+	}
+	return !e.m.s.Later, nil
+}
+
+type scriptInline struct{ scriptEndpoint }
+
+func (e *scriptInline) MaxInline() int { return e.m.s.Inline }
+
+func (e *scriptInline) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointer, n int) bool {
+	if n > e.m.s.Inline || slices.Contains(e.m.failed, e.to) {
+		return false
+	}
+	hdr := make([]byte, 0, btl.InlineHeader)
+	hdr = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(hdr, h0), h1)
+	return e.m.s.add(&Frame{
+		From: e.m.env.Job.Rank(), To: e.to, Tag: tag, Hdr: hdr, Payload: bytes.Clone(unsafe.Slice((*byte)(data), n)), Inline: true,
+	})
+}
+
+type scriptGetter struct{ e scriptEndpoint }
+
+type scriptBoth struct {
+	scriptInline
+	scriptGetter
+}
+
+func (g *scriptGetter) Send(f *btl.Frag) (bool, error) { return g.e.Send(f) }
+
+// Send resolves what both halves have.
+func (b *scriptBoth) Send(f *btl.Frag) (bool, error) { return b.scriptInline.Send(f) }
+
+func (g *scriptGetter) Get(local unsafe.Pointer, n int64, remote btl.MemHandle, off int64) error {
+	s := g.e.m.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, fmt.Sprintf("%d<-%d get %d at %d", g.e.m.env.Job.Rank(), g.e.to, n, off))
+	if s.getErr != nil {
+		return s.getErr
+	}
+	mem, ok := s.modules[g.e.to].memory[remote]
+	if !ok {
+		return errors.New("btltest: this memory is not registered")
+	}
+	if off < 0 || n < 0 || off > int64(len(mem)) || n > int64(len(mem))-off {
+		return fmt.Errorf("btltest: bytes [%d,+%d) lie outside of the %d registered", off, n, len(mem))
+	}
+	copy(unsafe.Slice((*byte)(local), n), mem[off:])
+	return nil
+}

@@ -1,0 +1,149 @@
+package sm
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/shm"
+)
+
+// endpoint is the way to one rank of this host.
+type endpoint struct {
+	m      *module
+	peer   *shm.Peer
+	proc   *core.Proc
+	ring   producer
+	open   bool  // the ring exists
+	noCopy error // why Get is not possible
+	dead   error
+	fenced atomic.Uint32 // target of the barrier where membarrier is missing
+}
+
+// connect makes the ring and offers it to the peer.
+func (ep *endpoint) connect() error {
+	m := ep.m
+	p, box, err := m.shm.Alloc(m.geo.boxSize())
+	if err != nil {
+		return fmt.Errorf("a ring to rank %d: %w", ep.proc.Rank, err)
+	}
+	ep.ring.init(box, m.geo)
+	ep.open = true
+	m.shm.Offer(ep.peer, p)
+	return nil
+}
+
+// ready makes sure that there is a ring with a free slot.
+func (ep *endpoint) ready() error {
+	if !ep.open {
+		if ep.dead != nil {
+			return ep.dead
+		}
+		if err := ep.connect(); err != nil {
+			return err
+		}
+	}
+	if !ep.ring.room() {
+		if ep.dead != nil {
+			return ep.dead
+		}
+		return btl.ErrAgain
+	}
+	return nil
+}
+
+// ring the peer if it sleeps. Its flag is read after the slot was written: where the reader of the flag cannot be sure that the
+// sleeper sees the slot, a barrier goes between.
+func (ep *endpoint) wake() {
+	if ep.m.fence {
+		ep.fenced.Add(1)
+	}
+	ep.m.shm.Ring(ep.peer)
+}
+
+// MaxInline implements btl.InlineSender.
+func (ep *endpoint) MaxInline() int { return ep.m.opt.MaxInlineLen }
+
+// SendInline implements btl.InlineSender.
+func (ep *endpoint) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointer, n int) bool {
+	r := &ep.ring
+	if r.pos == r.limit && ep.ready() != nil {
+		return false
+	}
+	slot := r.slot()
+	*(*uint64)(unsafe.Add(slot, 8)) = h0
+	*(*uint64)(unsafe.Add(slot, 16)) = h1
+	if n <= slotRoom-btl.InlineHeader {
+		switch n {
+		case 0:
+		case 8:
+			*(*uint64)(unsafe.Add(slot, 24)) = *(*uint64)(data)
+		case 4:
+			*(*uint32)(unsafe.Add(slot, 24)) = *(*uint32)(data)
+		default:
+			copy(unsafe.Slice((*byte)(unsafe.Add(slot, 24)), n), unsafe.Slice((*byte)(data), n))
+		}
+		r.commit(slot, word(r.pos, uint8(tag), btl.InlineHeader, n, kindSmall), r.tail)
+		ep.wake()
+		return true
+	}
+	off, end, ok := r.reserve(uint32(n))
+	if !ok {
+		return false
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Add(r.data, off)), n), unsafe.Slice((*byte)(data), n))
+	*(*uint64)(unsafe.Add(slot, posAt)) = uint64(off)
+	*(*uint64)(unsafe.Add(slot, lenAt)) = uint64(n)
+	r.commit(slot, word(r.pos, uint8(tag), btl.InlineHeader, 0, kindData), end)
+	ep.wake()
+	return true
+}
+
+// Send implements btl.Endpoint: it copies at once or takes nothing.
+func (ep *endpoint) Send(f *btl.Frag) (bool, error) {
+	if err := ep.ready(); err != nil {
+		return false, err
+	}
+	r := &ep.ring
+	hdr := int(f.HdrLen)
+	slot := r.slot()
+	if hdr+f.Len <= slotRoom {
+		copy(unsafe.Slice((*byte)(unsafe.Add(slot, 8)), hdr), f.Hdr[:hdr])
+		fill(f, unsafe.Add(slot, 8+hdr))
+		r.commit(slot, word(r.pos, uint8(f.Tag), hdr, f.Len, kindSmall), r.tail)
+		ep.wake()
+		return true, nil
+	}
+	if hdr > dataHdrMax || uint64(f.Len) > uint64(r.size) {
+		return false, fmt.Errorf("btl sm: a fragment of %d+%d bytes is above btl_sm_max_send_size", hdr, f.Len)
+	}
+	off, end, ok := r.reserve(uint32(f.Len))
+	if !ok {
+		if ep.dead != nil {
+			return false, ep.dead
+		}
+		return false, btl.ErrAgain
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Add(slot, 8)), hdr), f.Hdr[:hdr])
+	fill(f, unsafe.Add(r.data, off))
+	*(*uint64)(unsafe.Add(slot, posAt)) = uint64(off)
+	*(*uint64)(unsafe.Add(slot, lenAt)) = uint64(f.Len)
+	r.commit(slot, word(r.pos, uint8(f.Tag), hdr, 0, kindData), end)
+	ep.wake()
+	return true, nil
+}
+
+// fill copies or packs the fragment's payload to dst.
+func fill(f *btl.Frag, dst unsafe.Pointer) {
+	if f.Len == 0 {
+		return
+	}
+	to := unsafe.Slice((*byte)(dst), f.Len)
+	if f.Data != nil {
+		copy(to, unsafe.Slice((*byte)(f.Data), f.Len))
+		return
+	}
+	f.Conv.Pack(to)
+}

@@ -1,0 +1,242 @@
+package sm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/progress"
+	"github.com/ompi-go/ompi-go/shm"
+)
+
+// module is the component in one instance.
+type module struct {
+	opt      Options
+	env      *btl.Env
+	shm      *shm.Domain
+	engine   *progress.Engine
+	dispatch *btl.Dispatch
+	geo      geometry
+	fence    bool // senders bring their own barrier
+
+	seen  uint32      // offers looked at, as shm.Calls counts
+	rings []*consumer // rings of peers that send to us
+	eps   []*endpoint
+	pids  []watch
+}
+
+// watch is a peer process whose death the kernel will report.
+type watch struct {
+	fd   int
+	reg  progress.FD
+	proc *core.Proc
+}
+
+func (m *module) Name() string { return "sm" }
+
+func (m *module) Limits() btl.Limits {
+	o := &m.opt
+	return btl.Limits{Eager: o.EagerLimit, RndvEager: o.RndvEager, MaxSend: o.MaxSend, MinGet: o.GetLimit,
+		Latency: o.Latency, Bandwidth: o.Bandwidth, Exclusivity: o.Exclusivity}
+}
+
+// AddProcs attaches the segments of the peers on this host. Rings are made when the first message goes.
+func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
+	eps, errs := make([]btl.Endpoint, len(procs)), make([]error, len(procs))
+	for i, p := range procs {
+		if p.Locality == core.LocalSelf || !m.shm.Shares(p.Rank) {
+			errs[i] = errors.New("not another rank of this host")
+			continue
+		}
+		peer, err := m.shm.Attach(p.Rank)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		ep := &endpoint{m: m, peer: peer, proc: p}
+		if err := m.watch(p, peer); err != nil {
+			errs[i] = err
+			continue
+		}
+		m.chooseCopy(ep)
+		m.eps = append(m.eps, ep)
+		eps[i] = ep
+	}
+	return eps, errs
+}
+
+// watch has the kernel report the death of a peer process.
+func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
+	if m.shm.InProcess() {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(peer.PID(), unix.PIDFD_NONBLOCK)
+	if err != nil {
+		if errors.Is(err, unix.ESRCH) {
+			return fmt.Errorf("process %d is gone", peer.PID())
+		}
+		m.env.Upcalls.Say("sm-pidfd", fmt.Sprintf("the death of a peer on this host will be noticed only through the launcher: pidfd_open: %v", err))
+		return nil
+	}
+	w := watch{fd: fd, proc: p}
+	if w.reg, err = m.engine.AddFD(fd, unix.EPOLLIN, &death{m: m, proc: p, pid: peer.PID()}); err != nil {
+		unix.Close(fd)
+		return err
+	}
+	m.pids = append(m.pids, w)
+	return nil
+}
+
+type death struct {
+	m    *module
+	proc *core.Proc
+	pid  int
+}
+
+// Ready is called when the peer's process has ended. What it had sent before is still in its ring and is delivered first.
+func (d *death) Ready(uint32) {
+	m := d.m
+	for i, w := range m.pids {
+		if w.proc == d.proc {
+			m.engine.RemoveFD(w.reg)
+			unix.Close(w.fd)
+			m.pids = append(m.pids[:i], m.pids[i+1:]...)
+			break
+		}
+	}
+	for m.Poll() > 0 {
+	}
+	for _, ep := range m.eps {
+		if ep.proc == d.proc {
+			ep.dead = fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
+			m.env.Upcalls.EndpointFailed(m, d.proc, true, ep.dead)
+		}
+	}
+}
+
+// pollBurst bounds how many messages of one peer are handled before the others get a look.
+const pollBurst = 64
+
+// Poll handles what has arrived (progress.Poller).
+func (m *module) Poll() int {
+	n := 0
+	if c := m.shm.Calls(); c != m.seen {
+		m.seen = c
+		m.shm.TakeOffers(m.accept)
+		n++
+	}
+	for _, c := range m.rings {
+		slot, w, full := c.peek()
+		if !full {
+			continue
+		}
+		n += m.drain(c, slot, w)
+	}
+	return n
+}
+
+// drain delivers up to pollBurst messages of a ring that has one.
+func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
+	n := 0
+	for full := true; full && n < pollBurst; slot, w, full = c.peek() {
+		hdrLen, length := uintptr(w>>40&0xff), uintptr(w>>48&0xff)
+		var payload []byte
+		switch {
+		case w>>56 == kindSmall && hdrLen+length <= slotRoom:
+			payload = unsafe.Slice((*byte)(unsafe.Add(slot, 8+hdrLen)), length)
+		case w>>56 == kindData && hdrLen <= dataHdrMax:
+			pos, size := *(*uint64)(unsafe.Add(slot, posAt)), *(*uint64)(unsafe.Add(slot, lenAt))
+			if pos > uint64(c.size) || size > uint64(c.size)-pos {
+				m.broken(c)
+				return n
+			}
+			payload = unsafe.Slice((*byte)(unsafe.Add(c.data, pos)), size)
+			c.owed += uint32(size)
+		default:
+			m.broken(c)
+			return n
+		}
+		h := m.dispatch.Handlers[uint8(w>>32)]
+		if h == nil {
+			m.broken(c)
+			return n
+		}
+		h.Receive(c.peer, unsafe.Slice((*byte)(unsafe.Add(slot, 8)), hdrLen), payload)
+		c.pos++
+		n++
+		if c.pos-c.told > c.mask>>2 || c.owed > c.size>>2 {
+			c.tell()
+		}
+	}
+	return n
+}
+
+// broken stops listening to a peer that writes what no peer of ours would.
+func (m *module) broken(c *consumer) {
+	for i, r := range m.rings {
+		if r == c {
+			m.rings = append(m.rings[:i:i], m.rings[i+1:]...)
+		}
+	}
+	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], false, fmt.Errorf("rank %d wrote garbage into shared memory", c.peer))
+}
+
+// accept takes a ring that a peer offers.
+func (m *module) accept(rank int, p shm.Piece) {
+	fail := func(err error) {
+		m.env.Upcalls.EndpointFailed(m, m.env.Procs[rank], false, fmt.Errorf("shared memory with rank %d: %w", rank, err))
+	}
+	box, err := m.shm.At(rank, p, line)
+	if err != nil {
+		fail(err)
+		return
+	}
+	g := geometry{slots: *(*uint32)(box), data: *(*uint32)(unsafe.Add(box, 4))}
+	if err := g.valid(); err != nil {
+		fail(err)
+		return
+	}
+	if box, err = m.shm.At(rank, p, g.boxSize()); err != nil {
+		fail(err)
+		return
+	}
+	c := new(consumer)
+	c.init(box, g, rank)
+	// A new slice: Poll may be walking the old one.
+	m.rings = append(m.rings[:len(m.rings):len(m.rings)], c)
+}
+
+// Flush: everything sent is in the receivers' reach already.
+func (m *module) Flush() bool { return true }
+
+// Close stops polling. Peers map the segment as long as they like.
+func (m *module) Close() error {
+	m.engine.RemovePoller(m)
+	for _, w := range m.pids {
+		m.engine.RemoveFD(w.reg)
+		unix.Close(w.fd)
+	}
+	m.pids, m.rings, m.eps = nil, nil, nil
+	return nil
+}
+
+// chooseCopy finds out whether this rank may read the peer's memory.
+func (m *module) chooseCopy(ep *endpoint) {
+	switch {
+	case m.opt.SingleCopy == "none":
+		ep.noCopy = errors.New("btl_sm_single_copy_mechanism is none")
+	case m.shm.InProcess():
+	default:
+		if err := ep.peer.TryCMA(readPeer); err != nil {
+			ep.noCopy = err
+			if !errors.Is(err, os.ErrProcessDone) {
+				m.env.Upcalls.Say("sm-cma", fmt.Sprintf("large messages between processes of this host are copied twice: process_vm_readv: %v", err))
+			}
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package tcp
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/progress"
+	"github.com/ompi-go/ompi-go/rte"
+)
+
+// module is the component in one instance. All its state is guarded by the engine's token.
+type module struct {
+	env    *btl.Env
+	engine *progress.Engine
+	job    rte.Job
+	opts   options
+	secret [32]byte
+
+	locals    []local // the addresses of listeners
+	loop      string  // see loopDomain
+	listeners []*listener
+	eps       []*endpoint // by job rank; nil until wanted
+
+	// The links that talked last, which Poll reads directly. Invariant: nhot <= len(hot), turn < max(1, nhot).
+	hot  [4]*link
+	nhot int
+	turn int
+
+	uneasy    []uneasy // what Poll must look after, outside of any upcall
+	conns     map[*conn]struct{}
+	strangers int // conns that were accepted and are not authenticated
+	pool      pool
+	leaving   bool // Flush was called: no new connections
+	closed    bool
+	stats     Stats
+}
+
+// uneasy is a thing that needs attention from Poll: a link that failed inside Send, an endpoint whose failure must be told.
+type uneasy interface{ attend() }
+
+// Stats are the module's counters, read with the engine's token held.
+type Stats struct {
+	Frames, Bytes   uint64 // messages received, their headers and payloads
+	Sent, SentBytes uint64
+	Partial         uint64 // sends that the socket did not take at once
+	Placed          uint64 // payloads read straight to their place
+	Connected       uint64 // handshakes completed
+	Refused         uint64 // callers refused
+	Retired         uint64 // links that broke
+	Resent          uint64 // messages sent again over another link
+}
+
+func (component) Open(env *btl.Env) ([]btl.Module, error) {
+	m := &module{
+		env: env, engine: env.Engine, job: env.Job, secret: env.Job.Secret(),
+		eps: make([]*endpoint, env.Job.Size()), conns: make(map[*conn]struct{}),
+	}
+	if err := env.Params.Decode("btl", "tcp", &m.opts); err != nil {
+		return nil, err
+	}
+	if env.Job.Size() == 1 {
+		return nil, fmt.Errorf("%w: tcp: the job has one rank, there is nobody to connect to", btl.ErrUnavailable)
+	}
+	ifaces, err := systemIfaces()
+	if err != nil {
+		return nil, fmt.Errorf("btl tcp: listing network interfaces: %w", err)
+	}
+	locals, err := choose(ifaces, &m.opts)
+	if err != nil {
+		return nil, fmt.Errorf("btl tcp: %w", err)
+	}
+	if m.oneHost() && slices.ContainsFunc(locals, func(l local) bool { return l.loopback }) {
+		// Nobody from outside has any business here.
+		locals = slices.DeleteFunc(locals, func(l local) bool { return !l.loopback })
+	}
+	if len(locals) == 0 {
+		return nil, fmt.Errorf("%w: tcp: btl_tcp_if_include %q, btl_tcp_if_exclude %q and btl_tcp_disable_family %d leave no address of these: %s",
+			btl.ErrUnavailable, strings.Join(m.opts.IfInclude, ","), strings.Join(m.opts.IfExclude, ","), m.opts.DisableFamily, describe(ifaces))
+	}
+	m.engine.Lock()
+	defer m.engine.Unlock()
+	if err := m.openListeners(locals); err != nil {
+		m.closeListeners(nil)
+		return nil, err
+	}
+	if err := env.Job.Put(cardKey, m.card()); err != nil {
+		m.closeListeners(nil)
+		return nil, fmt.Errorf("btl tcp: publishing the business card: %w", err)
+	}
+	m.engine.AddPoller(m)
+	return []btl.Module{m}, nil
+}
+
+// oneHost reports whether the launcher says that all ranks are on this host.
+func (m *module) oneHost() bool {
+	for r := range m.job.Size() {
+		if m.job.Locality(r) == rte.Remote {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *module) openListeners(locals []local) error {
+	m.loop = loopDomain()
+	for _, l := range locals {
+		ln, err := m.listen(l)
+		if err != nil {
+			return err
+		}
+		m.listeners = append(m.listeners, ln)
+		m.locals = append(m.locals, l)
+	}
+	return nil
+}
+
+func (m *module) card() []byte {
+	c := card{loop: m.loop}
+	c.host, _ = os.Hostname() // for messages only
+	for _, ln := range m.listeners {
+		c.addrs = append(c.addrs, cardAddr{ln.addr, ln.local.prefix.Bits()})
+	}
+	return c.append(nil)
+}
+
+// closeListeners closes those that which picks, all when it is nil.
+func (m *module) closeListeners(which func(*listener) bool) {
+	m.listeners = slices.DeleteFunc(m.listeners, func(ln *listener) bool {
+		if which != nil && !which(ln) {
+			return false
+		}
+		ln.close()
+		return true
+	})
+}
+
+func (m *module) Name() string { return "tcp" }
+
+// defaultBandwidth is assumed of interfaces that do not say, in Mbit/s.
+const (
+	defaultBandwidth  = 1_000
+	loopbackBandwidth = 20_000
+)
+
+func (m *module) Limits() btl.Limits {
+	bandwidth := m.opts.Bandwidth
+	if bandwidth == 0 {
+		for _, l := range m.locals {
+			speed := l.speed
+			switch {
+			case l.loopback && len(m.locals) > 1: // counts only where there is nothing else
+				continue
+			case l.loopback:
+				speed = loopbackBandwidth
+			case speed == 0:
+				speed = defaultBandwidth
+			}
+			bandwidth = max(bandwidth, speed)
+		}
+	}
+	return btl.Limits{
+		Eager: m.opts.EagerLimit, RndvEager: m.opts.RndvEagerLimit, MaxSend: m.opts.MaxSendSize,
+		Latency: m.opts.Latency, Bandwidth: bandwidth, Exclusivity: m.opts.Exclusivity,
+	}
+}
+
+// AddProcs makes endpoints. Cards of peers on this host are read when they are first used; those of others now, since they
+// tell who can be reached, and whether anybody is really elsewhere.
+func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
+	eps, errs := make([]btl.Endpoint, len(procs)), make([]error, len(procs))
+	for i, p := range procs {
+		if p.Rank == m.job.Rank() {
+			errs[i] = errors.New("btl tcp: a rank does not connect to itself")
+			continue
+		}
+		ep := m.endpoint(p.Rank)
+		if m.job.Locality(p.Rank) == rte.Remote {
+			if errs[i] = ep.readCard(); errs[i] != nil {
+				continue
+			}
+			if len(candidates(m.locals, m.loop, ep.card, 0)) == 0 {
+				errs[i] = m.unreachable(ep)
+				continue
+			}
+		}
+		eps[i] = ep
+	}
+	if m.allHere() {
+		m.closeListeners(func(ln *listener) bool { return !ln.local.loopback })
+		m.locals = slices.DeleteFunc(m.locals, func(l local) bool { return !l.loopback })
+	}
+	return eps, errs
+}
+
+// allHere reports whether every peer is known to be reached over the loopback interface.
+func (m *module) allHere() bool {
+	for r, ep := range m.eps {
+		if r != m.job.Rank() && m.job.Locality(r) == rte.Remote && (ep == nil || ep.card == nil || ep.card.loop != m.loop) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(m.locals, func(l local) bool { return l.loopback })
+}
+
+func (m *module) unreachable(ep *endpoint) error {
+	var theirs, ours []string
+	for _, a := range ep.card.addrs {
+		theirs = append(theirs, fmt.Sprintf("%s/%d", a.Addr(), a.bits))
+	}
+	for _, l := range m.locals {
+		ours = append(ours, l.prefix.String())
+	}
+	return fmt.Errorf("btl tcp: no address of rank %d on %s (%s) can be reached from ours (%s); see btl_tcp_if_include and btl_tcp_disable_family",
+		ep.proc.Rank, ep.card.host, strings.Join(theirs, " "), strings.Join(ours, " "))
+}
+
+// endpoint is the one for a rank; it is made here when the rank called before AddProcs.
+func (m *module) endpoint(rank int) *endpoint {
+	if m.eps[rank] == nil {
+		m.eps[rank] = newEndpoint(m, m.env.Procs[rank])
+	}
+	return m.eps[rank]
+}
+
+// coldAfter is how many reads in a row may find nothing before a socket is left to the epoll set; some hundred microseconds.
+const coldAfter = 1024
+
+// Poll reads the socket that talked last and goes on to the next one when it was silent: one system call a pass, none when
+// nobody has talked for a while.
+func (m *module) Poll() int {
+	n := 0
+	if m.nhot != 0 {
+		l := m.hot[m.turn]
+		if n = l.receive(); n != 0 {
+			l.misses = 0
+		} else {
+			if l.misses++; l.misses > coldAfter {
+				m.cool(l)
+			}
+			if m.turn++; m.turn >= m.nhot {
+				m.turn = 0
+			}
+		}
+	}
+	if len(m.uneasy) != 0 {
+		n += m.soothe()
+	}
+	return n
+}
+
+// soothe attends to what was uneasy when it began.
+func (m *module) soothe() int {
+	work := m.uneasy
+	m.uneasy = nil
+	for _, u := range work {
+		u.attend()
+	}
+	return len(work)
+}
+
+func (m *module) attend(u uneasy) {
+	m.uneasy = append(m.uneasy, u)
+	m.engine.Wake() // it may be a caller from beside a sleeping driver
+}
+
+// warm puts l among the hot links, in the place of the most silent one if need be.
+func (m *module) warm(l *link) {
+	if l.hot {
+		return
+	}
+	l.misses, l.hot = 0, true
+	if m.nhot < len(m.hot) {
+		m.hot[m.nhot] = l
+		m.nhot++
+		return
+	}
+	worst := 0
+	for i := 1; i < m.nhot; i++ {
+		if m.hot[i].misses > m.hot[worst].misses {
+			worst = i
+		}
+	}
+	m.hot[worst].hot = false
+	m.hot[worst] = l
+}
+
+func (m *module) cool(l *link) {
+	if !l.hot {
+		return
+	}
+	l.hot = false
+	for i := range m.nhot {
+		if m.hot[i] == l {
+			m.nhot--
+			m.hot[i], m.hot[m.nhot] = m.hot[m.nhot], nil
+			break
+		}
+	}
+	if m.turn >= m.nhot {
+		m.turn = 0
+	}
+}
+
+// Flush finishes what the links have begun, says BYE on each and reports whether the peers' kernels have everything: closing a
+// socket earlier could make a reset overtake the data.
+func (m *module) Flush() bool {
+	m.leaving = true
+	out := true
+	for _, ep := range m.eps {
+		if ep != nil && !ep.flush() {
+			out = false
+		}
+	}
+	return out
+}
+
+// Close says BYE where Flush has not, as far as sockets take it, and closes everything. Fragments still owned are given back.
+func (m *module) Close() error {
+	if m.closed {
+		return nil
+	}
+	m.Flush()
+	m.closed = true
+	m.engine.RemovePoller(m)
+	m.closeListeners(nil)
+	for c := range m.conns {
+		c.drop()
+	}
+	for _, ep := range m.eps {
+		if ep != nil {
+			ep.close()
+		}
+	}
+	m.uneasy = nil
+	return nil
+}
+
+// Stats gives a copy of the counters.
+func (m *module) Stats() Stats { return m.stats }

@@ -1,0 +1,393 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompi-go/ompi-go/rte/pmi"
+)
+
+// How long things may take. Together they keep the end of a job within a second of the first failure.
+const (
+	gatherTime = 100 * time.Millisecond // for one more rank to report the same error
+	gatherMost = 350 * time.Millisecond // for all of them
+	termTime   = 500 * time.Millisecond // between the polite signal and SIGKILL
+	killTime   = 5 * time.Second        // after which processes that SIGKILL does not end are given up
+)
+
+// phase is how far the end of the job has come; it only grows.
+type phase int
+
+const (
+	running   phase = iota // no failure that ends the job
+	gathering              // a rank has failed with a report; others may be about to report the same
+	ending                 // all ranks have got a signal to end
+	killing                // all ranks have got SIGKILL
+)
+
+// world is what the supervisor acts on.
+type world interface {
+	signal(rank int, sig syscall.Signal)
+	tellDead(to, rank int, cause string)
+	say(format string, args ...any)
+}
+
+// supervisor decides what mpirun does about its ranks. It has no clock, no processes, no sockets: events come in as method
+// calls with their time, actions go out through world. One goroutine calls it.
+type supervisor struct {
+	world   world
+	host    string
+	survive bool // --on-failure continue
+	timeout time.Duration
+
+	ranks []rankStatus
+	alive int // Invariant: the number of ranks with alive set
+	phase phase
+
+	failed bool // status is decided
+	status int
+
+	reports []*report
+	dead    []deadRank // told to survivors, and to those that say hello later
+
+	gatherUntil time.Time // set in phase gathering, and with survive while reports are held back
+	gatherEnd   time.Time // the latest that gatherUntil can become
+	nextAt      time.Time // in phases ending and killing: when the next takes over
+	timeoutAt   time.Time
+	gaveUp      bool
+}
+
+type rankStatus struct {
+	pid      int
+	alive    bool
+	reported bool
+}
+
+// report is an error message and the ranks that ended with it.
+type report struct {
+	msg     string
+	ranks   []int
+	printed bool
+}
+
+type deadRank struct {
+	rank  int
+	cause string
+}
+
+func newSupervisor(w world, host string, pids []int, survive bool, timeout time.Duration, now time.Time) *supervisor {
+	s := &supervisor{world: w, host: host, survive: survive, timeout: timeout, alive: len(pids)}
+	for _, pid := range pids {
+		s.ranks = append(s.ranks, rankStatus{pid: pid, alive: true})
+	}
+	if timeout > 0 {
+		s.timeoutAt = now.Add(timeout)
+	}
+	return s
+}
+
+// done tells whether the job has ended.
+func (s *supervisor) done() bool { return s.alive == 0 || s.gaveUp }
+
+// deadline is when tick has something to do; zero for never.
+func (s *supervisor) deadline() time.Time {
+	var first time.Time
+	for _, t := range []time.Time{s.gatherUntil, s.nextAt, s.timeoutAt} {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// exited takes the end of a rank's process, how far it had come with PMI, and everything it had said before.
+func (s *supervisor) exited(rank int, ws syscall.WaitStatus, st pmi.State, now time.Time) {
+	r := &s.ranks[rank]
+	r.alive = false
+	s.alive--
+	status, how := causeOf(ws, st)
+	if status != 0 {
+		s.fail(rank, status, how, now)
+	}
+	s.settle(now)
+}
+
+// fail takes the first or a further failure of a rank whose process has ended.
+func (s *supervisor) fail(rank, status int, how string, now time.Time) {
+	s.decide(status)
+	if s.phase >= ending {
+		return // its end is our doing
+	}
+	r := &s.ranks[rank]
+	what := fmt.Sprintf("%s %s", s.name(rank), how)
+	if s.survive {
+		d := deadRank{rank, what}
+		s.dead = append(s.dead, d)
+		for to := range s.ranks {
+			if s.ranks[to].alive {
+				s.world.tellDead(to, d.rank, d.cause)
+			}
+		}
+	}
+	switch {
+	case r.reported:
+		if s.gatherUntil.IsZero() {
+			s.gatherUntil, s.gatherEnd = now.Add(gatherTime), now.Add(gatherMost)
+		}
+		if !s.survive {
+			s.phase = gathering
+		}
+	case s.survive:
+		s.world.say("%s%s", what, goingOn(s.alive))
+	case s.phase == gathering:
+		// The reports to come say why; this rank most likely fell with those.
+	default:
+		s.world.say("%s%s", what, endingJob(s.alive))
+		s.becomeEnding(syscall.SIGTERM, now)
+	}
+}
+
+// settle prints held reports when nobody is left to wait for.
+func (s *supervisor) settle(now time.Time) {
+	if s.alive == 0 {
+		if s.phase < ending {
+			s.print("")
+		}
+		s.gatherUntil = time.Time{}
+		return
+	}
+	if s.gatherUntil.IsZero() {
+		return
+	}
+	if !slices.ContainsFunc(s.ranks, func(r rankStatus) bool { return r.alive && !r.reported }) {
+		s.gathered(now)
+	}
+}
+
+func (s *supervisor) gathered(now time.Time) {
+	s.gatherUntil = time.Time{}
+	if s.survive {
+		s.print(goingOn(s.alive))
+		return
+	}
+	s.print(endingJob(s.alive))
+	s.becomeEnding(syscall.SIGTERM, now)
+}
+
+// report takes the error that a rank is about to end with.
+func (s *supervisor) report(rank int, msg string, now time.Time) {
+	s.ranks[rank].reported = true
+	if s.phase >= ending {
+		return // a consequence
+	}
+	i := slices.IndexFunc(s.reports, func(r *report) bool { return r.msg == msg && !r.printed })
+	if i < 0 {
+		s.reports = append(s.reports, &report{msg: msg})
+		i = len(s.reports) - 1
+	}
+	s.reports[i].ranks = append(s.reports[i].ranks, rank)
+	if !s.gatherUntil.IsZero() {
+		s.gatherUntil = now.Add(gatherTime)
+		if s.gatherUntil.After(s.gatherEnd) {
+			s.gatherUntil = s.gatherEnd
+		}
+	}
+	s.settle(now)
+}
+
+// print prints each report once, the last with the given tail.
+func (s *supervisor) print(tail string) {
+	s.reports = slices.DeleteFunc(s.reports, func(r *report) bool { return r.printed })
+	for i, r := range s.reports {
+		r.printed = true
+		slices.Sort(r.ranks)
+		who := s.name(r.ranks[0])
+		if len(r.ranks) > 1 {
+			who = fmt.Sprintf("ranks %s on %s", rankList(r.ranks), s.host)
+		}
+		end := ""
+		if i == len(s.reports)-1 {
+			end = tail
+		}
+		s.world.say("%s failed: %s%s", who, strings.TrimRight(r.msg, "\n"), end)
+	}
+}
+
+// hello tells a rank, now that it listens, of those that died before.
+func (s *supervisor) hello(rank int) {
+	for _, d := range s.dead {
+		s.world.tellDead(rank, d.rank, d.cause)
+	}
+}
+
+// abort takes a rank's call of Abort, which ends the job under either policy.
+func (s *supervisor) abort(rank, code int, msg string, now time.Time) {
+	if s.phase >= ending {
+		return
+	}
+	status := code & 0xff
+	if status == 0 {
+		status = 1
+	}
+	s.decide(status)
+	s.print("")
+	what := fmt.Sprintf("%s called Abort(%d)", s.name(rank), code)
+	if msg != "" {
+		what += ": " + msg
+	}
+	others := s.alive
+	if s.ranks[rank].alive {
+		others--
+	}
+	s.world.say("%s%s", what, endingJob(others))
+	s.becomeEnding(syscall.SIGTERM, now)
+}
+
+// interrupt takes a signal to mpirun that means the end. A second one does not wait any longer.
+func (s *supervisor) interrupt(sig syscall.Signal, now time.Time) {
+	if s.phase >= ending {
+		s.becomeKilling(now)
+		return
+	}
+	s.failed, s.status = true, 128+int(sig)
+	s.print("")
+	s.world.say("got signal %d (%v); ending the job (%s)", sig, sig, plural(s.alive, "rank"))
+	s.becomeEnding(sig, now)
+}
+
+// tick does what is due.
+func (s *supervisor) tick(now time.Time) {
+	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
+	if due(s.timeoutAt) && s.phase < ending {
+		s.failed, s.status = true, exitTimeout
+		s.print("")
+		s.world.say("the job has run for %v (--timeout); ending it (%s)", s.timeout, plural(s.alive, "rank"))
+		s.becomeEnding(syscall.SIGTERM, now)
+	}
+	if due(s.gatherUntil) {
+		s.gathered(now)
+	}
+	if due(s.nextAt) {
+		if s.phase == ending {
+			s.becomeKilling(now)
+		} else {
+			s.giveUp()
+		}
+	}
+}
+
+// decide fixes the exit status, which is that of the first failure.
+func (s *supervisor) decide(status int) {
+	if !s.failed {
+		s.failed, s.status = true, status
+	}
+}
+
+func (s *supervisor) becomeEnding(sig syscall.Signal, now time.Time) {
+	s.phase = ending
+	s.gatherUntil, s.timeoutAt = time.Time{}, time.Time{}
+	s.nextAt = now.Add(termTime)
+	for rank := range s.ranks {
+		if s.ranks[rank].alive {
+			s.world.signal(rank, sig)
+			s.world.signal(rank, syscall.SIGCONT) // a stopped process would not notice
+		}
+	}
+}
+
+func (s *supervisor) becomeKilling(now time.Time) {
+	s.phase = killing
+	s.nextAt = now.Add(killTime)
+	for rank := range s.ranks {
+		if s.ranks[rank].alive {
+			s.world.signal(rank, syscall.SIGKILL)
+		}
+	}
+}
+
+func (s *supervisor) giveUp() {
+	s.gaveUp = true
+	var stuck []int
+	for rank := range s.ranks {
+		if s.ranks[rank].alive {
+			stuck = append(stuck, rank)
+		}
+	}
+	s.world.say("giving up ranks that do not end although killed: %s", rankList(stuck))
+}
+
+func (s *supervisor) name(rank int) string {
+	return fmt.Sprintf("rank %d (pid %d) on %s", rank, s.ranks[rank].pid, s.host)
+}
+
+// endingJob and goingOn end a message with what becomes of the n ranks beside its subject; "" when there are none.
+func endingJob(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; ending the job (%s)", plural(n, "other rank"))
+}
+
+func goingOn(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; going on with %s", plural(n, "other rank"))
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// causeOf says whether the end of a process was a failure (status not 0, the one mpirun ends with) and how it came.
+func causeOf(ws syscall.WaitStatus, st pmi.State) (status int, how string) {
+	switch {
+	case ws.Signaled():
+		core := ""
+		if ws.CoreDump() {
+			core = ", core dumped"
+		}
+		return 128 + int(ws.Signal()), fmt.Sprintf("was killed by signal %d (%v%s)", ws.Signal(), signalName(ws.Signal()), core)
+	case ws.ExitStatus() != 0:
+		return ws.ExitStatus(), fmt.Sprintf("exited with status %d", ws.ExitStatus())
+	case st.Inited && !st.Finalized:
+		return 1, "exited without Finalize"
+	}
+	return 0, ""
+}
+
+func signalName(sig syscall.Signal) string {
+	if unix.SignalName(sig) == "" {
+		return "unknown" // the real-time ones
+	}
+	return sig.String()
+}
+
+// rankList writes ascending ranks as in "0-3,5".
+func rankList(ranks []int) string {
+	var b strings.Builder
+	for i := 0; i < len(ranks); {
+		j := i
+		for j+1 < len(ranks) && ranks[j+1] == ranks[j]+1 {
+			j++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%d", ranks[i])
+		if j > i {
+			fmt.Fprintf(&b, "-%d", ranks[j])
+		}
+		i = j + 1
+	}
+	return b.String()
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
+	"github.com/ompi-go/ompi-go/ompi"
+)
+
+// bench is one rank's part of a measurement.
+type bench struct {
+	cmd         commandLine
+	test        suite.Test
+	world       *ompi.Comm
+	rank, ranks int
+	started     time.Time
+	out         io.Writer
+	send, recv  []byte // made once: nothing is allocated while the clock runs
+	reqs        []ompi.Request
+	progress    *report.Progress
+}
+
+// measurement runs `iterations` rounds of one size and gives the result in the test's unit; only rank 0's value counts.
+type measurement func(b *bench, size, iterations int) (float64, error)
+
+// measurements are the tests that are timed loops.
+func measurements() map[string]measurement {
+	return map[string]measurement{
+		"latency":     (*bench).latency,
+		"multi_lat":   (*bench).multiLat,
+		"latency_mt":  (*bench).latencyMT,
+		"bw":          (*bench).bw,
+		"bibw":        (*bench).bibw,
+		"mbw_mr":      (*bench).mbwMR,
+		"barrier":     (*bench).barrier,
+		"bcast":       (*bench).bcast,
+		"allreduce":   (*bench).allreduce,
+		"alltoall":    (*bench).alltoall,
+		"match_depth": (*bench).matchDepth,
+	}
+}
+
+// courses are the tests that have a course of their own and give one row.
+func courses() map[string]func(b *bench) (report.Row, error) {
+	return map[string]func(b *bench) (report.Row, error){
+		"startup": (*bench).startup,
+		"idle":    (*bench).idle,
+		"memory":  (*bench).memory,
+	}
+}
+
+func newBench(world *ompi.Comm, c commandLine, started time.Time, out io.Writer) *bench {
+	return &bench{
+		cmd: c, test: c.test, world: world, rank: world.Rank(), ranks: world.Size(), started: started,
+		out: out, progress: report.NewProgress(os.Stderr),
+	}
+}
+
+// memoryLimit bounds the buffers of this process.
+const memoryLimit = 8 << 30
+
+// fits says why the test cannot run in this job; every rank finds the same.
+func (b *bench) fits() error {
+	if err := b.test.CheckRanks(b.ranks); err != nil {
+		return err
+	}
+	here := int64(1) // ranks that share this process's memory
+	if b.cmd.goroutines > 0 {
+		here = int64(b.ranks)
+	}
+	if n := b.bufferBytes(); n > memoryLimit/2/here {
+		return fmt.Errorf("test %s with %d ranks needs two buffers of %d bytes a rank; limit the size with -m MIN:MAX", b.test.Name, b.ranks, n)
+	}
+	return nil
+}
+
+func (b *bench) bufferBytes() int64 {
+	_, hi := b.test.Bounds(b.cmd.params)
+	n := max(hi, 8)
+	if b.test.Name == "match_depth" {
+		n *= 8 // every receive its own eight bytes
+	}
+	if b.test.PerPeer {
+		n *= int64(b.ranks)
+	}
+	return n
+}
+
+// allocate makes both buffers, page by page.
+func (b *bench) allocate() {
+	n := b.bufferBytes()
+	b.send, b.recv = make([]byte, n), make([]byte, n)
+	for i := range b.send {
+		b.send[i], b.recv[i] = 'a', 'b'
+	}
+	b.reqs = make([]ompi.Request, 2*suite.Window)
+}
+
+func (b *bench) run() error {
+	b.allocate()
+	if b.rank == 0 {
+		report.Head(b.out, b.test, b.ranks, b.mode())
+	}
+	var rows []report.Row
+	var err error
+	if course, ok := courses()[b.test.Name]; ok {
+		var row report.Row
+		row, err = course(b)
+		if b.rank == 0 && err == nil {
+			report.Line(b.out, b.test, row)
+			rows = append(rows, row)
+		}
+	} else {
+		rows, err = b.sweep(measurements()[b.test.Name])
+	}
+	if err == nil && b.rank == 0 {
+		err = b.finish(rows)
+	}
+	return err
+}
+
+func (b *bench) mode() string {
+	if b.cmd.goroutines > 0 {
+		return "ranks are goroutines"
+	}
+	return "ranks are processes"
+}
+
+// sweep measures every size.
+func (b *bench) sweep(measure measurement) ([]report.Row, error) {
+	var rows []report.Row
+	sizes := b.test.Sizes(b.cmd.params)
+	for i, size := range sizes {
+		if b.rank == 0 {
+			b.progress.Show("%s: size %d, %d of %d", b.test.Name, size, i+1, len(sizes))
+		}
+		values, err := b.repeat(measure, size)
+		if err != nil {
+			return nil, err
+		}
+		if b.rank == 0 {
+			row := report.NewRow(size, b.test.Unit, values)
+			rows = append(rows, row)
+			b.progress.Clear()
+			report.Line(b.out, b.test, row)
+		}
+	}
+	return rows, b.world.Barrier()
+}
+
+// repeat measures one size in repetitions, each after a barrier.
+func (b *bench) repeat(measure measurement, size int64) ([]float64, error) {
+	loop, fixed := b.test.Loop(size, b.cmd.params)
+	if loop.Warmup > 0 {
+		var err error
+		if loop, err = b.warmUp(measure, size, loop, fixed); err != nil {
+			return nil, err
+		}
+	}
+	reps := min(suite.Repetitions, loop.Iterations)
+	values := make([]float64, 0, reps)
+	for range reps {
+		if err := b.world.Barrier(); err != nil {
+			return nil, err
+		}
+		v, err := measure(b, int(size), loop.Iterations/reps)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// warmUp runs the untimed iterations and, where the length is ours to choose, lets rank 0 fit the loop to what they took.
+func (b *bench) warmUp(measure measurement, size int64, loop suite.Loop, fixed bool) (suite.Loop, error) {
+	if err := b.world.Barrier(); err != nil {
+		return loop, err
+	}
+	start := time.Now()
+	if _, err := measure(b, int(size), loop.Warmup); err != nil {
+		return loop, err
+	}
+	if err := b.world.Barrier(); err != nil {
+		return loop, err
+	}
+	if !fixed {
+		loop = loop.Fit(time.Since(start).Seconds() / float64(loop.Warmup))
+	}
+	n := int64(loop.Iterations)
+	err := b.world.Bcast(ompi.Value(&n), 0)
+	loop.Iterations = int(n)
+	return loop, err
+}
+
+// describe are the parameters that the JSON records.
+func (b *bench) describe() map[string]any {
+	lo, hi := b.test.Bounds(b.cmd.params)
+	p := map[string]any{"min": lo, "max": hi, "mode": b.mode(), "window": suite.Window}
+	if b.cmd.params.Iterations > 0 {
+		p["iterations"] = b.cmd.params.Iterations
+	}
+	if b.cmd.params.Warmup >= 0 {
+		p["warmup"] = b.cmd.params.Warmup
+	}
+	return p
+}
+
+// mean is the sum of all ranks' values divided by n, at rank 0.
+func (b *bench) mean(mine float64, n int) (float64, error) {
+	var sum float64
+	if err := b.world.Reduce(ompi.Value(&mine), ompi.Value(&sum), ompi.Sum, 0); err != nil {
+		return 0, err
+	}
+	return sum / float64(n), nil
+}
+
+// micros is the microseconds since start, divided by n.
+func micros(start time.Time, n int) float64 {
+	return time.Since(start).Seconds() * 1e6 / float64(n)
+}

@@ -1,0 +1,107 @@
+// Package suite is the table of ompi-bench's tests: names, columns, default sizes and loop lengths. The C program for the peers
+// (bench/peers) has the same table; the numbers of the two may stand side by side only while both agree.
+//
+// It is called by ompi-bench's main package and its compare runner, and knows nothing of MPI.
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Repetitions is the number of timed loops that a measurement is split into; the printed value is their median.
+const Repetitions = 5
+
+// Window is the number of messages in flight in the bandwidth tests, as in OSU's.
+const Window = 64
+
+// ReceiverThreads is the number of goroutines or threads that receive in latency_mt; one sends.
+const ReceiverThreads = 2
+
+// Large is the size in bytes above which the large loop applies.
+const Large = 8192
+
+// Budget is how many seconds one size may take when the number of iterations is ours to choose.
+const Budget = 2.0
+
+// Loop is the length of a measurement: iterations over all repetitions, and untimed ones before.
+type Loop struct {
+	Iterations, Warmup int
+}
+
+// Test describes one test.
+type Test struct {
+	Name  string
+	Title string // heading of the value column
+	Unit  string
+	// Size is what the first column counts: "Size" in bytes unless the test says otherwise.
+	Size         string
+	HigherBetter bool
+	// Min and Max are the default range of sizes, doubled in each step; both 0 is a test without sizes.
+	Min, Max     int64
+	Small, Large Loop
+	MinRanks     int
+	EvenRanks    bool // ranks work in pairs
+	PerPeer      bool // a buffer holds Max bytes for every rank
+	Rate         bool // a further column: messages per second
+	Once         bool // no loop: the test has its own course
+	Wall         bool // compare takes the wall time of the whole launch
+}
+
+// All lists the tests in the order of the documentation.
+func All() []Test {
+	lat, bw, coll := Loop{10000, 100}, Loop{1000, 10}, Loop{5000, 200}
+	latL, bwL, collL := Loop{1000, 10}, Loop{50, 2}, Loop{200, 20}
+	const us, mb = "us", "MB/s"
+	return []Test{
+		{Name: "latency", Title: "Latency(us)", Unit: us, Min: 1, Max: 4 << 20, Small: lat, Large: latL, MinRanks: 2},
+		{Name: "multi_lat", Title: "Latency(us)", Unit: us, Min: 1, Max: 4 << 20, Small: lat, Large: latL, MinRanks: 2, EvenRanks: true},
+		{Name: "latency_mt", Title: "Latency(us)", Unit: us, Min: 1, Max: 4 << 20, Small: lat, Large: latL, MinRanks: 2, PerPeer: true},
+		{Name: "bw", Title: "Bandwidth(MB/s)", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2},
+		{Name: "bibw", Title: "Bandwidth(MB/s)", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2},
+		{Name: "mbw_mr", Title: "MB/s", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2, EvenRanks: true, Rate: true},
+		{Name: "barrier", Title: "Latency(us)", Unit: us, Small: Loop{10000, 200}, MinRanks: 1},
+		{Name: "bcast", Title: "Latency(us)", Unit: us, Min: 1, Max: 1 << 20, Small: coll, Large: collL, MinRanks: 1},
+		{Name: "allreduce", Title: "Latency(us)", Unit: us, Min: 4, Max: 1 << 20, Small: coll, Large: collL, MinRanks: 1},
+		{Name: "alltoall", Title: "Latency(us)", Unit: us, Min: 1, Max: 1 << 20, Small: coll, Large: collL, MinRanks: 1, PerPeer: true},
+		{Name: "match_depth", Title: "us/message", Unit: us, Size: "Depth", Min: 1, Max: 8192, Small: Loop{20, 2}, MinRanks: 2},
+		{Name: "startup", Title: "ms", Unit: "ms", Size: "Ranks", MinRanks: 1, Once: true, Wall: true},
+		{Name: "idle", Title: "CPU(%)", Unit: "%", Size: "Seconds", MinRanks: 2, Once: true},
+		{Name: "memory", Title: "KiB", Unit: "KiB", Size: "Ranks", MinRanks: 1, Once: true},
+	}
+}
+
+// Lookup finds a test by name; the error of an unknown one lists those there are.
+func Lookup(name string) (Test, error) {
+	all := All()
+	i := slices.IndexFunc(all, func(t Test) bool { return t.Name == name })
+	if i < 0 {
+		return Test{}, fmt.Errorf("unknown test %q; tests are %s", name, strings.Join(Names(), " "))
+	}
+	t := all[i]
+	if t.Size == "" {
+		t.Size = "Size"
+	}
+	return t, nil
+}
+
+// Names lists the tests' names.
+func Names() []string {
+	var names []string
+	for _, t := range All() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// CheckRanks says why a test cannot run on this many ranks.
+func (t Test) CheckRanks(n int) error {
+	if n < t.MinRanks {
+		return fmt.Errorf("test %s needs at least %d ranks, this job has %d", t.Name, t.MinRanks, n)
+	}
+	if t.EvenRanks && n%2 != 0 {
+		return fmt.Errorf("test %s works in pairs and needs an even number of ranks, this job has %d", t.Name, n)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/compare"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
+)
+
+// commandLine is what the user asked for: one test, the limits, or a comparison.
+type commandLine struct {
+	test       suite.Test
+	limits     bool
+	compare    *compare.Options
+	params     suite.Params
+	goroutines int // ranks as goroutines; 0: join the job of a launcher
+	json, plot string
+}
+
+func usage() string {
+	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N]
+       ompi-bench limits [--json FILE]
+       ompi-bench compare [-n N] [--with openmpi,mpich,goroutines] [--reps R] [--btl sm|tcp] [--bind-to core|none]
+                          [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] TEST...
+
+  TEST      ` + strings.Join(suite.Names(), " ") + `
+  -m        sizes in bytes (match_depth: receives), doubled from MIN to MAX
+  -i, -x    iterations of one size and, before them, of the warm-up; idle: -i gives the seconds
+  -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun.
+            compare needs no launcher and starts N ranks of each side (default 2)
+  --with    whom to compare with (default openmpi,mpich); one that is not installed is left out
+  --reps    interleaved repetitions (default 5)
+`
+}
+
+// parse reads the arguments; flags and names may come in any order.
+func parse(args []string) (*commandLine, error) {
+	if len(args) == 0 {
+		return nil, errors.New("name a test: " + strings.Join(suite.Names(), " ") + " limits compare")
+	}
+	c := &commandLine{params: suite.Params{Warmup: -1}}
+	o := compare.Options{Reps: 5, BTL: "sm"}
+	comparing := args[0] == "compare"
+	if comparing {
+		args = args[1:]
+	}
+	flags := flag.NewFlagSet("ompi-bench", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Var(&c.params.Range, "m", "")
+	flags.IntVar(&c.params.Iterations, "i", 0, "")
+	flags.IntVar(&c.params.Warmup, "x", -1, "")
+	flags.StringVar(&c.json, "json", "", "")
+	flags.StringVar(&c.plot, "plot", "", "")
+	flags.IntVar(&c.goroutines, "n", 0, "")
+	with := "openmpi,mpich"
+	if comparing {
+		flags.StringVar(&with, "with", with, "")
+		flags.IntVar(&o.Reps, "reps", o.Reps, "")
+		flags.StringVar(&o.BTL, "btl", o.BTL, "")
+		flags.StringVar(&o.Bind, "bind-to", "", "")
+	}
+	names, err := positional(flags, args)
+	if err != nil {
+		return nil, err
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	switch {
+	case given["n"] && c.goroutines < 1:
+		return nil, fmt.Errorf("-n %d: want at least one rank", c.goroutines)
+	case given["i"] && c.params.Iterations < 1:
+		return nil, fmt.Errorf("-i %d: want at least one iteration", c.params.Iterations)
+	case given["x"] && c.params.Warmup < 0:
+		return nil, fmt.Errorf("-x %d: want 0 or more iterations", c.params.Warmup)
+	}
+	if err := c.params.Check(); err != nil {
+		return nil, err
+	}
+	if comparing {
+		return c, c.asComparison(o, names, with)
+	}
+	return c, c.asTest(names)
+}
+
+// positional gathers the arguments that are no flags, wherever they stand.
+func positional(flags *flag.FlagSet, args []string) ([]string, error) {
+	var names []string
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			names = append(names, args[0])
+			args = args[1:]
+		}
+	}
+	return names, nil
+}
+
+func (c *commandLine) asTest(names []string) (err error) {
+	if len(names) != 1 {
+		return fmt.Errorf("want one test, got %d: %q", len(names), names)
+	}
+	if names[0] == "limits" {
+		c.limits = true
+		if c.plot != "" || c.goroutines != 0 || c.params.Range.Given {
+			return errors.New("limits takes no option but --json")
+		}
+		return nil
+	}
+	if c.test, err = suite.Lookup(names[0]); err != nil {
+		return err
+	}
+	if c.plot != "" {
+		return report.CheckPlotPath(c.plot)
+	}
+	return nil
+}
+
+func (c *commandLine) asComparison(o compare.Options, names []string, with string) error {
+	for _, name := range names {
+		t, err := suite.Lookup(name)
+		if err != nil {
+			return err
+		}
+		o.Tests = append(o.Tests, t)
+	}
+	o.With = strings.FieldsFunc(with, func(r rune) bool { return r == ',' })
+	o.Ranks = max(c.goroutines, 0)
+	if o.Ranks == 0 {
+		o.Ranks = 2
+	}
+	o.Params, o.JSON, o.Plot = c.params, c.json, c.plot
+	c.compare = &o
+	return o.Check()
+}

@@ -1,0 +1,63 @@
+package basic
+
+import (
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
+)
+
+// scratch is memory that one operation leaves to the next.
+type scratch struct{ words []uint64 } // words, so that every element is aligned
+
+// bytes gives n bytes of undefined content.
+func (s *scratch) bytes(n int64) unsafe.Pointer {
+	if need := (n + 7) / 8; need > int64(cap(s.words)) {
+		s.words = make([]uint64, need)
+	}
+	return unsafe.Pointer(unsafe.SliceData(s.words[:cap(s.words)]))
+}
+
+func (s *scratch) trim(limit int64) {
+	if int64(cap(s.words))*8 > limit {
+		s.words = nil
+	}
+}
+
+// maxLead is how far before its first data a scratch buffer may have to begin. It is there because an address outside of the
+// memory it belongs to must never be formed.
+const maxLead = 1 << 30
+
+// typed gives scratch buffer i with room for n elements of t: laid out as t says, since operations work on it.
+func (c *call) typed(i int, t *datatype.Type, n int64) core.Buffer {
+	lo, hi, err := t.Span(n)
+	if err == nil && (lo > maxLead || hi < -maxLead) {
+		err = core.NewError(core.ErrType, "data lies %d bytes from the buffer's address; a reduction needs a type with displacements near 0", lo)
+	}
+	if err != nil {
+		c.note(err)
+		c.dead = true
+		return nothing()
+	}
+	lead := -min(lo, 0)
+	return core.MakeBuffer(unsafe.Add(c.scratch[i].bytes(lead+max(hi, 0)), lead), n, t)
+}
+
+// packed gives scratch buffer i with n bytes.
+func (c *call) packed(i int, n int64) core.Buffer {
+	return core.MakeBuffer(c.scratch[i].bytes(n), n, datatype.Byte)
+}
+
+// displacements gives where blocks of the given counts begin when they lie one behind the other; displs itself if not nil.
+func (c *call) displacements(counts, displs []int) []int {
+	if displs != nil {
+		return displs
+	}
+	at := len(c.ints)
+	sum := 0
+	for _, n := range counts {
+		c.ints = append(c.ints, sum)
+		sum += n
+	}
+	return c.ints[at:]
+}

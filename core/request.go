@@ -1,0 +1,144 @@
+package core
+
+import (
+	"sync/atomic"
+
+	"github.com/ompi-go/ompi-go/progress"
+)
+
+// Operation is the component-side owner of a request: what it takes to start, cancel and recycle it. All three are called with
+// the engine's token held.
+type Operation interface {
+	Start(r *Request) error  // persistent requests only
+	Cancel(r *Request) error // may or may not succeed; the status tells
+	Recycle(r *Request)      // nobody holds the request any more
+}
+
+// Hook is told that a request completed, with the token held, before anybody who waits can see it.
+type Hook interface{ RequestDone(r *Request) }
+
+// Request is the state of one operation. It lives in its owner's pool for ever and is reused; who holds it from outside holds
+// a Handle, whose generation tells an operation from the next one in the same slot.
+//
+// Fields without a note are written by the owner with the token held before completion, and read by the waiter after it.
+type Request struct {
+	progress.Completion
+	gen    atomic.Uint32
+	Engine *progress.Engine
+	Owner  Operation
+	Hook   Hook // nil for most
+
+	Comm   *Comm
+	Op     string // MPI's name of the call, for errors
+	Peer   int    // rank the caller named, for errors
+	Buf    Buffer // keeps the user's memory alive
+	Status Status // valid when done
+
+	Persistent bool
+	active     atomic.Bool // persistent requests: started and not yet completed towards the user
+	orphan     bool        // freed by the user while pending; guarded by the token
+
+	next *Request // in a Recycler
+}
+
+// Handle names one operation. The zero Handle is MPI_REQUEST_NULL.
+type Handle struct {
+	R   *Request
+	Gen uint32
+}
+
+// Handle gives the handle of the operation that now occupies r.
+func (r *Request) Handle() Handle { return Handle{r, r.gen.Load()} }
+
+// Live reports whether h still names an operation.
+func (h Handle) Live() bool { return h.R != nil && h.R.gen.Load() == h.Gen }
+
+// Active reports whether h names an operation that Wait must wait for: live, and started if it is persistent.
+func (h Handle) Active() bool {
+	return h.Live() && (!h.R.Persistent || h.R.active.Load())
+}
+
+// SetActive marks a persistent request as started or not.
+func (r *Request) SetActive(on bool) { r.active.Store(on) }
+
+// Take consumes a completed operation: a persistent one becomes inactive, any other is retired and its slot recycled. ok is
+// false when somebody else has taken it before.
+func (h Handle) Take() (st Status, ok bool) {
+	r := h.R
+	st = r.Status
+	if r.Persistent {
+		return st, r.active.CompareAndSwap(true, false)
+	}
+	if !r.gen.CompareAndSwap(h.Gen, h.Gen+1) {
+		return EmptyStatus(), false
+	}
+	r.Owner.Recycle(r)
+	return st, true
+}
+
+// Finish completes r with its status set; the caller holds the token.
+func (r *Request) Finish() {
+	if r.Hook != nil {
+		r.Hook.RequestDone(r)
+	}
+	if r.orphan {
+		r.orphan = false
+		r.gen.Add(1)
+		r.Owner.Recycle(r)
+		return
+	}
+	r.Engine.Complete(&r.Completion)
+}
+
+// FinishErr completes r with an error; the caller holds the token.
+func (r *Request) FinishErr(err error) {
+	r.Status.Err = err
+	r.Finish()
+}
+
+// Abandon is MPI_Request_free: the handle dies now, the operation goes on, the slot is recycled when it is done. The caller
+// holds the token.
+func (h Handle) Abandon() {
+	r := h.R
+	if !h.Live() {
+		return
+	}
+	if r.Done() || (r.Persistent && !r.active.Load()) {
+		r.Persistent = false
+		r.gen.Add(1)
+		r.Owner.Recycle(r)
+		return
+	}
+	r.Persistent = false
+	r.gen.Add(1)
+	r.orphan = true
+}
+
+// Renew prepares a request from a pool for a new operation.
+func (r *Request) Renew(c *Comm, op string, peer int, buf Buffer) {
+	r.Reset()
+	r.Comm, r.Op, r.Peer, r.Buf = c, op, peer, buf
+	r.Hook = nil
+	r.Persistent = false
+	r.Status = Status{Source: AnySource, Tag: AnyTag}
+}
+
+// Recycler collects requests that users have given back, from any goroutine; their owner takes them all under its next hold.
+type Recycler struct{ head atomic.Pointer[Request] }
+
+// Put gives r back.
+func (p *Recycler) Put(r *Request) {
+	for {
+		old := p.head.Load()
+		r.next = old
+		if p.head.CompareAndSwap(old, r) {
+			return
+		}
+	}
+}
+
+// TakeAll gives the owner a list linked by Next.
+func (p *Recycler) TakeAll() *Request { return p.head.Swap(nil) }
+
+// Next is the rest of a TakeAll list.
+func (r *Request) Next() *Request { return r.next }

@@ -1,0 +1,355 @@
+package ompi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/coll"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/pml"
+	"github.com/ompi-go/ompi-go/progress"
+	"github.com/ompi-go/ompi-go/rte"
+	"github.com/ompi-go/ompi-go/shm"
+)
+
+// Instance is one rank's MPI: its parameters, components, progress engine and communicators. A process may hold many.
+type Instance struct {
+	job       rte.Job
+	params    *mca.Params
+	engine    *progress.Engine
+	procs     []*core.Proc
+	shm       *shm.Domain
+	modules   []btl.Module
+	bml       bml.Manager
+	pml       pml.Module
+	coll      []coll.Factory
+	tagUB     int
+	intercept Interceptor
+	errh      atomic.Pointer[Errhandler]
+
+	world, self *Comm
+
+	mu         sync.Mutex // guards comms, contexts, bsend
+	comms      map[*Comm]struct{}
+	contexts   contextSet
+	bsend      bsendBuffer
+	finalizing atomic.Bool
+	finalized  atomic.Bool
+	fatal      atomic.Pointer[core.Error] // the instance is cancelled
+	said       map[string]uint64          // fallbacks by key; guarded by the token
+}
+
+// place is what a launcher or Run knows about where an instance lives.
+type place struct {
+	job      rte.Job
+	hub      *shm.Hub
+	runnable *progress.Runnable
+}
+
+func newInstance(at place, opt options) (inst *Instance, err error) {
+	reg, err := mca.NewRegistry(opt.components...)
+	if err != nil {
+		return nil, &core.Error{Class: ErrArg, Op: "Init", Peer: Undefined, Index: -1, Err: err}
+	}
+	in := mca.DefaultInput()
+	in.Settings = append(in.Settings, opt.settings...)
+	in.Warn = func(msg string) {
+		if at.job.Rank() == 0 {
+			say("%s", msg)
+		}
+	}
+	params, err := mca.Load(reg, in)
+	if err != nil {
+		return nil, &core.Error{Class: ErrArg, Op: "Init", Peer: Undefined, Index: -1, Err: err}
+	}
+	i := &Instance{job: at.job, params: params, intercept: opt.interceptor, comms: make(map[*Comm]struct{}), said: make(map[string]uint64)}
+	var mpi mpiOptions
+	if err := params.Decode("mpi", "", &mpi); err != nil {
+		return nil, err
+	}
+	local := at.job.LocalRanks()
+	i.engine = progress.New(progress.Config{Cores: rte.UsableCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
+	defer func() {
+		if err != nil {
+			i.teardown()
+		}
+	}()
+	i.procs = make([]*core.Proc, at.job.Size())
+	for r := range i.procs {
+		i.procs[r] = &core.Proc{Rank: r, Locality: core.Locality(at.job.Locality(r))}
+	}
+	if err := i.open(reg, at, len(local)); err != nil {
+		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
+	}
+	return i, nil
+}
+
+func sleepAfter(d time.Duration) time.Duration {
+	if d < 0 {
+		return 0
+	}
+	return d
+}
+
+// open opens the components floor by floor, meeting the other ranks when all business cards are written.
+func (i *Instance) open(reg *mca.Registry, at place, local int) error {
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i}
+	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
+		var so shm.Options
+		if err := i.params.Decode("shm", "", &so); err != nil {
+			return err
+		}
+		d, err := shm.Open(shm.Config{Job: i.job, Engine: i.engine, Options: so, Hub: at.hub})
+		if err != nil {
+			env.ShmErr = err
+			i.Say("shm", fmt.Sprintf("no shared memory on this host, using other transports: %v", err))
+		}
+		i.shm, env.Shm = d, d
+	}
+	for _, c := range reg.Components("btl") {
+		if !i.params.Selection("btl").Allows(c.Name()) {
+			continue
+		}
+		mods, err := c.(btl.Component).Open(env)
+		if errors.Is(err, btl.ErrUnavailable) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("btl %s: %w", c.Name(), err)
+		}
+		i.modules = append(i.modules, mods...)
+	}
+	if i.job.Size() > 1 {
+		if err := i.job.Fence(); err != nil {
+			return err
+		}
+	}
+	if err := i.openMessaging(reg, env); err != nil {
+		return err
+	}
+	i.job.OnFailure(i.launcherSaysDead)
+	i.tagUB = i.pml.MaxTag()
+	return i.openComms(reg)
+}
+
+// openMessaging opens the BML and the PML of the highest priority.
+func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
+	for _, c := range reg.Components("bml") {
+		if i.params.Selection("bml").Allows(c.Name()) {
+			m, err := c.(bml.Component).Open(env, i.modules)
+			if err != nil {
+				return fmt.Errorf("bml %s: %w", c.Name(), err)
+			}
+			i.bml = m
+			break
+		}
+	}
+	best := -1
+	var why []string
+	for _, c := range reg.Components("pml") {
+		if !i.params.Selection("pml").Allows(c.Name()) {
+			continue
+		}
+		m, priority, err := c.(pml.Component).Open(env)
+		if err != nil {
+			why = append(why, err.Error())
+			continue
+		}
+		if priority > best {
+			i.pml, best = m, priority
+		}
+	}
+	if i.pml == nil {
+		return fmt.Errorf("no pml can be used (%s); check the parameter pml", strings.Join(why, "; "))
+	}
+	return nil
+}
+
+func (i *Instance) openComms(reg *mca.Registry) error {
+	var err error
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm})
+	if err != nil {
+		return err
+	}
+	all := make([]int, i.job.Size())
+	for r := range all {
+		all[r] = r
+	}
+	i.contexts.take(0)
+	i.contexts.take(1)
+	me := i.job.Rank()
+	if i.self, err = i.newComm(1, core.NewGroup([]int{me}, me), "MPI_COMM_SELF"); err != nil {
+		return err
+	}
+	i.world, err = i.newComm(0, core.NewGroup(all, me), "MPI_COMM_WORLD")
+	return err
+}
+
+// World is the communicator of all ranks of the job.
+func (i *Instance) World() *Comm { return i.world }
+
+// Self is the communicator of this rank alone.
+func (i *Instance) Self() *Comm { return i.self }
+
+// BML is for the PML.
+func (i *Instance) BML() bml.Manager { return i.bml }
+
+// Say implements btl.Upcalls: each fallback is counted, and told once a job by the lowest rank concerned.
+func (i *Instance) Say(key, message string) {
+	i.said[key]++
+	if i.said[key] > 1 {
+		return
+	}
+	if r, ok := i.job.(interface{ SayOnce(key, msg string) bool }); ok && r.SayOnce(key, message) {
+		return
+	}
+	if slices.Min(i.job.LocalRanks()) == i.job.Rank() {
+		say("rank %d: %s", i.job.Rank(), message)
+	}
+}
+
+// EndpointFailed implements btl.Upcalls.
+func (i *Instance) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause error) {
+	if i.finalizing.Load() {
+		return // everybody has said goodbye already
+	}
+	if !dead && i.bml != nil && i.bml.Drop(m, p) {
+		return
+	}
+	i.procFailed(p, cause)
+}
+
+// procFailed makes a process's failure known to everything that waits for it. The token is held.
+func (i *Instance) procFailed(p *core.Proc, cause error) {
+	if !p.Fail(cause) {
+		return
+	}
+	i.mu.Lock()
+	for c := range i.comms {
+		if c.c.RankOf(p.Rank) >= 0 {
+			err := *p.Failed()
+			err.Peer = c.c.RankOf(p.Rank)
+			c.c.SetFault(&core.Fault{Err: &err})
+		}
+	}
+	i.mu.Unlock()
+	if i.pml != nil {
+		i.pml.ProcFailed(p)
+	}
+	i.engine.Kick()
+}
+
+func (i *Instance) launcherSaysDead(rank int, cause error) {
+	if rank == i.job.Rank() || rank < 0 || rank >= len(i.procs) {
+		return
+	}
+	i.engine.Lock()
+	i.procFailed(i.procs[rank], cause)
+	i.engine.Unlock()
+}
+
+// cancel fails everything pending and everything to come with err.
+func (i *Instance) cancel(err *core.Error) {
+	if !i.fatal.CompareAndSwap(nil, err) {
+		return
+	}
+	i.engine.Lock()
+	i.mu.Lock()
+	for c := range i.comms {
+		c.c.SetFault(&core.Fault{Err: err, Fatal: true})
+		i.pml.CommFailed(c.c)
+	}
+	i.mu.Unlock()
+	i.engine.Unlock()
+	i.engine.Kick()
+}
+
+// Abort ends the job; its launcher reports code as exit status. In a process it does not return; in a goroutine rank it ends the
+// calling goroutine.
+func (i *Instance) Abort(code int) { i.abort(code, "") }
+
+func (i *Instance) abort(code int, msg string) {
+	i.job.Abort(code, msg)
+	abortGoroutine()
+}
+
+// finalizeQuiet bounds how long Finalize waits for the last messages to leave once all ranks have come to it.
+const finalizeQuiet = 30 * time.Second
+
+// Finalize ends the instance (MPI-3.1 §8.7). It is collective: it returns when all ranks have called it.
+func (i *Instance) Finalize() error {
+	if !i.finalized.CompareAndSwap(false, true) {
+		return &core.Error{Class: ErrOther, Op: "Finalize", Peer: Undefined, Index: -1, Err: errors.New("called twice")}
+	}
+	var err error
+	if i.job.Size() > 1 && i.fatal.Load() == nil {
+		i.finalizing.Store(true)
+		err = i.world.coll.Barrier.Barrier()
+		if errors.Is(err, ErrProcFailed) {
+			err = nil // the dead do not come; their death was reported where it mattered
+		}
+		i.drain()
+		// The last messages may lie in memory of a rank that is done: it must not go before all have read them.
+		if e := i.job.Fence(); err == nil && i.fatal.Load() == nil {
+			err = e
+		}
+	}
+	i.teardown()
+	if e := i.job.Finalize(); err == nil {
+		err = e
+	}
+	return i.world.explain("Finalize", err)
+}
+
+// drain moves until everything this rank has to send is out.
+func (i *Instance) drain() {
+	deadline := time.Now().Add(finalizeQuiet)
+	for {
+		i.engine.Lock()
+		i.engine.PollAll()
+		quiet := i.pml.Quiet()
+		for _, m := range i.modules {
+			quiet = quiet && m.Flush()
+		}
+		i.engine.Unlock()
+		if quiet {
+			return
+		}
+		if time.Now().After(deadline) {
+			fmt.Fprintf(os.Stderr, "ompi: rank %d: Finalize gave up on messages that nobody receives\n", i.job.Rank())
+			return
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
+// teardown closes what was opened, in reverse order.
+func (i *Instance) teardown() {
+	i.finalizing.Store(true)
+	for _, c := range []*Comm{i.world, i.self} {
+		if c != nil && c.coll != nil {
+			_ = c.coll.Close()
+		}
+	}
+	i.engine.Lock()
+	if i.pml != nil {
+		_ = i.pml.Close()
+	}
+	for _, m := range slices.Backward(i.modules) {
+		_ = m.Close()
+	}
+	if i.shm != nil {
+		_ = i.shm.Close()
+	}
+	i.engine.Unlock()
+	_ = i.engine.Close()
+}

@@ -1,0 +1,336 @@
+package ob1
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
+)
+
+// Long messages. The receiver decides once it has matched: it reads the sender's memory (RGET) and sends FIN, or sends ACK for
+// the part that it wants, and the sender streams fragments.
+
+type (
+	rndvHandler struct{ o *module }
+	rgetHandler struct{ o *module }
+	ackHandler  struct{ o *module }
+	fragHandler struct{ o *module }
+	finHandler  struct{ o *module }
+)
+
+// Receive implements btl.Handler.
+func (x *rndvHandler) Receive(peer int, hdr, payload []byte) {
+	x.o.longArrived(peer, typeRndv, rndvSize, hdr, payload)
+}
+
+// Receive implements btl.Handler.
+func (x *rgetHandler) Receive(peer int, hdr, payload []byte) {
+	x.o.longArrived(peer, typeRget, rgetSize, hdr, payload)
+}
+
+func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byte) {
+	if len(hdr) != size {
+		o.refuse(peer)
+		return
+	}
+	h, x := parseMatch(hdr), parseRndv(hdr)
+	if x.length < int64(len(payload)) {
+		o.refuse(peer)
+		return
+	}
+	m := o.arrived(peer, &h, frame, hdr, payload)
+	if m == nil {
+		return
+	}
+	if r := m.posted.take(h.source, h.tag); r != nil {
+		o.stats.Matches++
+		o.beginLong(r, peer, frame, h.source, h.tag, x, payload)
+	} else {
+		o.wait(m, o.store(peer, &h, frame, hdr, payload))
+	}
+	if rs := &m.ranks[h.source]; rs.held != nil {
+		o.catchUp(m, rs)
+	}
+}
+
+// beginLong: a receive has matched a long message of which payload has come.
+func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32, x rndv, payload []byte) {
+	r.Status.Source, r.Status.Tag = int(source), int(tag)
+	p, err := o.connect(r.ch, int(source))
+	if err != nil {
+		r.FinishErr(err)
+		return
+	}
+	r.peer, r.sendID, r.length = p, x.sendID, x.length
+	r.want = min(x.length, r.room)
+	r.got = 0
+	if r.want > 0 {
+		r.conv.Prepare(r.Buf.Type(), r.Buf.Count(), r.Buf.Addr())
+	}
+	if n := min(int64(len(payload)), r.want); n > 0 {
+		r.conv.Unpack(payload[:n])
+		r.got = n
+	}
+	proto := protoRndv
+	if frame == typeRget && r.got < r.want && r.isFlat && p.path.Get != nil {
+		proto = protoRget
+		err := p.path.Get.Get(unsafe.Add(r.Buf.Addr(), r.got), r.want-r.got, x.handle, r.got)
+		switch {
+		case err == nil:
+			r.got = r.want
+		case errors.Is(err, btl.ErrNotSupported):
+			o.stats.CopyFallback++
+			proto = protoRndv
+		default:
+			r.Status.Err = o.asError(err, int(source))
+			o.endLong(r)
+			return
+		}
+	}
+	o.stats.Received[proto]++
+	if r.got == r.want {
+		if frame == typeRget {
+			c := o.newCtl(p)
+			putFin(&c.frag, x.sendID, r.got)
+			o.sendCtl(c)
+		} else {
+			o.sendAck(r, 0)
+		}
+		o.endLong(r)
+		return
+	}
+	r.id = o.ids.add(nil, r)
+	o.sendAck(r, r.want-r.got)
+}
+
+// sendAck asks for length bytes behind those that have come; 0: the message is matched and nothing more is wanted.
+func (o *module) sendAck(r *recvReq, length int64) {
+	c := o.newCtl(r.peer)
+	putAck(&c.frag, ack{sendID: r.sendID, recvID: r.id, offset: r.got, length: length})
+	o.sendCtl(c)
+}
+
+// endLong completes a receive whose bytes are all there.
+func (o *module) endLong(r *recvReq) {
+	if r.id != 0 {
+		o.ids.remove(r.id)
+		r.id = 0
+	}
+	r.Status.SetBytes(r.got)
+	o.stats.ReceivedBytes += uint64(r.got)
+	if r.Status.Err == nil && r.length > r.room {
+		r.Status.Err = truncated(r, r.length)
+	}
+	r.peer = nil
+	r.Finish()
+}
+
+// Receive implements btl.Handler: the receiver has matched, or cannot read this rank's memory.
+func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
+	o := x.o
+	if len(hdr) != ackSize {
+		o.refuse(peer)
+		return
+	}
+	a := parseAck(hdr)
+	s := o.ids.send(a.sendID)
+	if s == nil || s.peer.proc.Rank != peer || s.state == sendStream || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
+		o.refuse(peer)
+		return
+	}
+	if a.length == 0 {
+		o.matched(s)
+		return
+	}
+	if s.proto == protoRget {
+		s.peer.path.NoGet = true // do not offer it again
+	}
+	if s.state == sendOut {
+		s.pending = 1 // the first fragment
+	}
+	s.state = sendStream
+	s.recvID, s.next, s.end = a.recvID, a.offset, a.offset+a.length
+	s.advance()
+}
+
+// advance goes on with a stream after an event.
+func (s *sendReq) advance() {
+	o := s.o
+	if s.failure != nil {
+		o.sendFailed(s, s.failure)
+		return
+	}
+	if s.item.list != nil {
+		return // it waits for room and will be offered again
+	}
+	done, err := s.stream()
+	if err != nil {
+		o.sendFailed(s, err)
+	} else if !done {
+		o.out.add(s.peer, &s.item)
+	}
+}
+
+// matched: the receiver has all it wants.
+func (o *module) matched(s *sendReq) {
+	if s.state == sendOut {
+		s.ended = true
+		return
+	}
+	o.finishSend(s)
+}
+
+// dataFrag is a fragment of a stream that its BTL did not take at once.
+type dataFrag struct {
+	btl.Frag
+	s    *sendReq
+	conv datatype.Convertor
+	next *dataFrag
+}
+
+func (o *module) newFrag(s *sendReq) *dataFrag {
+	f := o.frags
+	if f == nil {
+		f = new(dataFrag)
+		f.Owner = f
+	} else {
+		o.frags = f.next
+	}
+	f.s = s
+	f.Sent = 0
+	o.nFree.frags++
+	return f
+}
+
+func (o *module) freeFrag(f *dataFrag) {
+	f.s, f.Data, f.Conv = nil, nil, nil
+	f.next = o.frags
+	o.frags = f
+	o.nFree.frags--
+}
+
+// FragDone implements btl.Completer.
+func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
+	s := f.s
+	o := s.o
+	o.freeFrag(f)
+	s.pending--
+	if err != nil {
+		o.sendFailed(s, err)
+		return
+	}
+	s.advance()
+}
+
+// stream sends fragments until all have gone, there is no room (done false), or enough are under way.
+func (s *sendReq) stream() (done bool, err error) {
+	o := s.o
+	flat := s.conv.IsContiguous()
+	for s.next < s.end {
+		if s.pending >= o.opt.Depth {
+			return true, nil
+		}
+		path := s.peer.ep.NextBulk()
+		n := min(s.end-s.next, path.Limits.MaxSend-fragSize)
+		f := o.newFrag(s)
+		putFrag(&f.Frag, s.recvID, s.next)
+		f.Len = int(n)
+		if flat {
+			f.Data, f.Conv = unsafe.Add(s.Buf.Addr(), s.next), nil
+		} else {
+			f.conv = s.conv
+			f.conv.SetPosition(s.next)
+			f.Data, f.Conv = nil, &f.conv
+		}
+		sent, err := path.Send.Send(&f.Frag)
+		if err != nil {
+			o.freeFrag(f)
+			if errors.Is(err, btl.ErrAgain) {
+				return false, nil
+			}
+			return false, err
+		}
+		s.next += n
+		if sent {
+			o.freeFrag(f)
+			continue
+		}
+		s.pending++
+	}
+	if s.pending == 0 && s.state == sendStream {
+		o.finishSend(s)
+	}
+	return true, nil
+}
+
+// Receive implements btl.Handler: a fragment of a long message.
+func (x *fragHandler) Receive(peer int, hdr, payload []byte) {
+	o := x.o
+	r, off := o.fragFor(peer, hdr, len(payload))
+	if r == nil {
+		o.refuse(peer)
+		return
+	}
+	r.conv.SetPosition(off)
+	r.conv.Unpack(payload)
+	o.fragCame(r, len(payload))
+}
+
+// fragFor finds the receive that a fragment of n bytes belongs to, nil when it names none or lies outside of what was asked for.
+func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
+	if len(hdr) != fragSize {
+		return nil, 0
+	}
+	id, off := parseFrag(hdr)
+	r := o.ids.recv(id)
+	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got {
+		return nil, 0
+	}
+	return r, off
+}
+
+func (o *module) fragCame(r *recvReq, n int) {
+	r.got += int64(n)
+	if r.got == r.want {
+		o.endLong(r)
+	}
+}
+
+// Place implements btl.Placer: where the payload of a fragment belongs, when that is one block of memory.
+func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
+	r, off := x.o.fragFor(peer, hdr, n)
+	if r == nil || !r.isFlat || n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(r.Buf.Addr(), off)), n)
+}
+
+// Placed implements btl.Placer.
+func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
+	if err != nil {
+		return // the endpoint's failure ends the receive
+	}
+	if r, _ := x.o.fragFor(peer, hdr, n); r != nil {
+		x.o.fragCame(r, n)
+	}
+}
+
+// Receive implements btl.Handler: the receiver has read this rank's memory.
+func (x *finHandler) Receive(peer int, hdr, _ []byte) {
+	o := x.o
+	if len(hdr) != finSize {
+		o.refuse(peer)
+		return
+	}
+	id, n := parseFin(hdr)
+	s := o.ids.send(id)
+	if s == nil || s.peer.proc.Rank != peer || s.proto != protoRget || n < 0 || n > s.total {
+		o.refuse(peer)
+		return
+	}
+	o.matched(s)
+}
+
+var _ core.Operation = (*sendReq)(nil)

@@ -1,0 +1,232 @@
+// Package ob1 is the PML that matches messages in software over BTLs.
+//
+// The way of a message: Send numbers it, chooses a protocol (choose.go) and hands a first fragment to the peer's first path
+// (send.go), or queues it when the path has no room (out.go). The receiver's BTL calls the handler of the frame's type (recv.go),
+// which puts the message in sequence and matches it (queue.go): an eager one is copied out; for a long one the receiver reads the
+// sender's memory, or asks for fragments (long.go).
+//
+// Everything happens with the engine's token held. Nothing here does I/O or knows a BTL by name: tests drive the module with
+// scripted BTLs and compare whole transcripts of frames.
+package ob1
+
+import (
+	"fmt"
+
+	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/pml"
+	"github.com/ompi-go/ompi-go/progress"
+)
+
+func init() { mca.Register(component{}) }
+
+type component struct{}
+
+// Options are the component's parameters.
+type Options struct {
+	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
+	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
+}
+
+func (component) Framework() string { return "pml" }
+func (component) Name() string      { return "ob1" }
+func (component) Options() any      { return &Options{} }
+
+// Managers is how ob1 gets its bml: the instance opens one and passes it.
+type Managers interface{ BML() bml.Manager }
+
+// Open makes the module; the instance's BML comes through env.Upcalls.
+func (component) Open(env *btl.Env) (pml.Module, int, error) {
+	var opt Options
+	if err := env.Params.Decode("pml", "ob1", &opt); err != nil {
+		return nil, 0, err
+	}
+	b, ok := env.Upcalls.(Managers)
+	if !ok || b.BML() == nil {
+		return nil, 0, fmt.Errorf("pml ob1: %w: no bml", btl.ErrUnavailable)
+	}
+	return newModule(env, b.BML(), opt), opt.Priority, nil
+}
+
+// Stats are the module's counters, written with the token held.
+type Stats struct {
+	Sent, Received           [protoCount]uint64 // messages by protocol
+	SentBytes, ReceivedBytes uint64
+	Matches                  uint64
+	Unexpected               uint64 // messages that came before their receive
+	OutOfSequence            uint64 // messages held until earlier ones came
+	Stray                    uint64 // messages of communicators not made yet
+	Refused                  uint64 // frames that made no sense
+	Retries                  uint64 // sends queued for want of room
+	CopyFallback             uint64 // reads of a sender's memory that failed and were replaced by fragments
+}
+
+type module struct {
+	env    *btl.Env
+	engine *progress.Engine
+	bml    bml.Manager
+	opt    Options
+	procs  []*core.Proc
+	peers  []*peer    // by job rank; nil until first used
+	chans  []*channel // by channel id
+	ids    idTable
+	stray  map[uint32][]*message
+	out    outQueue
+	stats  Stats
+
+	sends     *sendReq
+	recvs     *recvReq
+	sendsBack core.Recycler
+	recvsBack core.Recycler
+	msgs      *message
+	ctls      *ctl
+	frags     *dataFrag
+	payloads  payloadPool
+	nFree     balance
+	closed    bool
+	matchH    matchHandler
+	rndvH     rndvHandler
+	rgetH     rgetHandler
+	ackH      ackHandler
+	fragH     fragHandler
+	finH      finHandler
+}
+
+// balance counts what is out of each pool; Quiet and Close look at it.
+type balance struct{ sends, recvs, msgs, ctls, frags int }
+
+// peer is a process as ob1 sends to it.
+type peer struct {
+	proc   *core.Proc
+	ep     *bml.Endpoint
+	path   *bml.Path
+	limits limits
+	queue  outList // what waits for room
+}
+
+// channel is a message space: one context of a communicator.
+type channel struct {
+	id     uint32
+	comm   *core.Comm
+	ranks  []rankState
+	posted posted
+	unexp  unexpected
+	probes []*probe
+	fault  *core.Error // nothing works any more
+}
+
+// rankState is one member of a channel's communicator.
+type rankState struct {
+	peer     *peer // nil until this rank sends to it
+	sendSeq  uint16
+	expected uint16
+	held     *message // out of sequence, ascending from expected
+}
+
+func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
+	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message)}
+	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
+		env.Dispatch.Handlers[tagOf(t)] = h
+	}
+	o.ids.init()
+	o.engine.Lock()
+	o.engine.AddPoller(&o.out)
+	o.engine.Unlock()
+	o.out.o = o
+	return o
+}
+
+func (o *module) Name() string       { return "ob1" }
+func (o *module) MaxTag() int        { return 1<<31 - 1 }
+func (o *module) MaxContext() uint32 { return 1<<16 - 1 }
+
+// Stats gives a copy of the counters. The token is held.
+func (o *module) Stats() Stats { return o.stats }
+
+// AddComm implements pml.Module.
+func (o *module) AddComm(c *core.Comm) error {
+	o.engine.Lock()
+	defer o.engine.Unlock()
+	for _, ch := range []*core.Channel{&c.P2P, &c.Inner} {
+		if ch.ID > o.MaxContext() {
+			return core.NewError(core.ErrOther, "pml ob1 has no context %d: its limit is %d", ch.ID, o.MaxContext())
+		}
+		for int(ch.ID) >= len(o.chans) {
+			o.chans = append(o.chans, nil)
+		}
+		m := &channel{id: ch.ID, comm: c, ranks: make([]rankState, c.Size())}
+		m.posted.t.init()
+		m.unexp.t.init()
+		o.chans[ch.ID] = m
+		for _, s := range o.stray[ch.ID] {
+			o.replay(m, s)
+		}
+		delete(o.stray, ch.ID)
+	}
+	return nil
+}
+
+// DelComm implements pml.Module.
+func (o *module) DelComm(c *core.Comm) {
+	o.engine.Lock()
+	defer o.engine.Unlock()
+	for _, ch := range []*core.Channel{&c.P2P, &c.Inner} {
+		m := o.chans[ch.ID]
+		for m.unexp.n > 0 {
+			s := m.unexp.all.head.msg
+			m.unexp.remove(s)
+			o.freeMsg(s)
+		}
+		for i := range m.ranks {
+			for s := m.ranks[i].held; s != nil; {
+				next := s.next
+				o.freeMsg(s)
+				s = next
+			}
+		}
+		o.chans[ch.ID] = nil
+	}
+}
+
+// connect gives the peer of a rank, resolving its endpoint at first use; the error is for the operation that wanted it.
+func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
+	proc := m.comm.Procs[rank]
+	if err := proc.Failed(); err != nil {
+		return nil, peerError(err, rank)
+	}
+	p := o.peers[proc.Rank]
+	if p == nil {
+		ep, err := o.bml.Endpoint(proc)
+		if err != nil {
+			return nil, &core.Error{Class: core.ClassOf(err), Peer: rank, Index: -1, Err: err}
+		}
+		p = &peer{proc: proc, ep: ep}
+		o.resolve(p)
+		o.peers[proc.Rank] = p
+	}
+	m.ranks[rank].peer = p
+	return p, nil
+}
+
+// resolve reads off the endpoint what every send needs.
+func (o *module) resolve(p *peer) {
+	p.path = p.ep.First()
+	p.limits = o.limitsOf(p.path)
+}
+
+func peerError(e *core.Error, rank int) *core.Error {
+	return &core.Error{Class: e.Class, Peer: rank, Index: -1, Err: e.Err}
+}
+
+// Quiet implements pml.Module.
+func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 }
+
+// Close implements pml.Module.
+func (o *module) Close() error {
+	o.closed = true
+	o.engine.RemovePoller(&o.out)
+	return nil
+}

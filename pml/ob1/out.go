@@ -1,0 +1,177 @@
+package ob1
+
+import (
+	"errors"
+
+	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/btl"
+)
+
+// What could not be sent for want of room waits in a queue per peer, in order, and is offered again in each progress pass. While
+// any waits the engine does not sleep.
+
+type pathCounts = *bml.Path
+
+// outItem is a place in a peer's queue: a send or a control message.
+type outItem struct {
+	prev, next *outItem
+	list       *outList
+	s          *sendReq
+	c          *ctl
+}
+
+type outList struct {
+	head, tail *outItem
+	active     bool // among outQueue.peers
+}
+
+type outQueue struct {
+	o     *module
+	n     int
+	peers []*peer
+}
+
+// add queues an item behind the others for p.
+func (q *outQueue) add(p *peer, it *outItem) {
+	l := &p.queue
+	it.list, it.prev, it.next = l, l.tail, nil
+	if l.tail == nil {
+		l.head = it
+	} else {
+		l.tail.next = it
+	}
+	l.tail = it
+	q.n++
+	q.o.stats.Retries++
+	q.o.engine.Busy(1)
+	if !l.active {
+		l.active = true
+		q.peers = append(q.peers, p)
+	}
+}
+
+// drop takes an item out, if it is queued.
+func (q *outQueue) drop(it *outItem) {
+	l := it.list
+	if l == nil {
+		return
+	}
+	if it.prev == nil {
+		l.head = it.next
+	} else {
+		it.prev.next = it.next
+	}
+	if it.next == nil {
+		l.tail = it.prev
+	} else {
+		it.next.prev = it.prev
+	}
+	it.list, it.prev, it.next = nil, nil, nil
+	q.n--
+	q.o.engine.Busy(-1)
+}
+
+// Poll implements progress.Poller.
+func (q *outQueue) Poll() int {
+	if q.n == 0 {
+		return 0
+	}
+	n := 0
+	for i := 0; i < len(q.peers); i++ {
+		p := q.peers[i]
+		for p.queue.head != nil {
+			it := p.queue.head
+			done, err := it.push()
+			if err == nil && !done {
+				break
+			}
+			n++
+			if it.list != nil {
+				q.drop(it)
+			}
+			if err != nil {
+				it.failed(q.o, err)
+			}
+		}
+		if p.queue.head == nil {
+			p.queue.active = false
+			q.peers = append(q.peers[:i], q.peers[i+1:]...)
+			i--
+		}
+	}
+	return n
+}
+
+func (it *outItem) push() (bool, error) {
+	if it.s != nil {
+		return it.s.push()
+	}
+	return it.c.push()
+}
+
+func (it *outItem) failed(o *module, err error) {
+	if it.s != nil {
+		o.sendFailed(it.s, err)
+		return
+	}
+	o.freeCtl(it.c) // the peer is gone: nobody waits for this
+}
+
+// ctl is a control frame: ACK or FIN.
+type ctl struct {
+	frag btl.Frag
+	item outItem
+	o    *module
+	peer *peer
+	next *ctl
+}
+
+func (o *module) newCtl(p *peer) *ctl {
+	c := o.ctls
+	if c == nil {
+		c = &ctl{o: o}
+		c.frag.Owner = c
+		c.item.c = c
+	} else {
+		o.ctls = c.next
+	}
+	c.peer = p
+	o.nFree.ctls++
+	return c
+}
+
+func (o *module) freeCtl(c *ctl) {
+	c.peer = nil
+	c.next = o.ctls
+	o.ctls = c
+	o.nFree.ctls--
+}
+
+// sendCtl sends a filled control frame; it does not overtake what waits for room, since order among frames does not matter, only
+// room does.
+func (o *module) sendCtl(c *ctl) {
+	done, err := c.push()
+	switch {
+	case err != nil:
+		o.freeCtl(c) // the peer is gone: its requests end through ProcFailed
+	case !done:
+		o.out.add(c.peer, &c.item)
+	}
+}
+
+func (c *ctl) push() (bool, error) {
+	sent, err := c.peer.path.Send.Send(&c.frag)
+	if err != nil {
+		if errors.Is(err, btl.ErrAgain) {
+			err = nil
+		}
+		return false, err
+	}
+	if sent {
+		c.o.freeCtl(c)
+	}
+	return true, nil
+}
+
+// FragDone implements btl.Completer.
+func (c *ctl) FragDone(*btl.Frag, error) { c.o.freeCtl(c) }

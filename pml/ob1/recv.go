@@ -1,0 +1,287 @@
+package ob1
+
+import (
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
+)
+
+// recvReq is a receive.
+type recvReq struct {
+	core.Request
+	o      *module
+	link   *recvReq // pool
+	entry  entry    // place in the posted queue
+	ch     *channel
+	source int32 // rank or any
+	tag    int32 // tag or any
+	isFlat bool  // one memory block
+	conv   datatype.Convertor
+	room   int64 // bytes of the buffer
+
+	// Once matched with a long message: the sender sends or lets be read [0, want) of length bytes; got have come.
+	peer   *peer
+	id     uint64
+	sendID uint64
+	want   int64
+	got    int64
+	length int64
+}
+
+func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
+	r.ch, r.source, r.tag = m, int32(source), int32(tag)
+	r.room = buf.Bytes()
+	r.isFlat = r.room == 0 || buf.Type().Contiguous()
+	r.id = 0
+}
+
+// Recv implements pml.Module.
+func (o *module) Recv(ch *core.Channel, buf core.Buffer, source, tag int) (core.Status, error) {
+	o.engine.Lock()
+	r := o.newRecv()
+	r.Renew(ch.Comm, "", source, buf)
+	o.post(r, o.chans[ch.ID], buf, source, tag)
+	o.engine.WaitLocked(&r.Request)
+	st := r.Status
+	o.freeRecv(r)
+	o.engine.Unlock()
+	return st, st.Err
+}
+
+// Irecv implements pml.Module.
+func (o *module) Irecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
+	o.engine.Lock()
+	r := o.newRecv()
+	r.Renew(ch.Comm, "", source, buf)
+	o.post(r, o.chans[ch.ID], buf, source, tag)
+	o.engine.Unlock()
+	return &r.Request
+}
+
+// RecvInit implements pml.Module.
+func (o *module) RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
+	o.engine.Lock()
+	r := o.newRecv()
+	r.Renew(ch.Comm, "", source, buf)
+	r.Persistent = true
+	r.ch, r.source, r.tag = o.chans[ch.ID], int32(source), int32(tag)
+	o.engine.Unlock()
+	return &r.Request
+}
+
+// Start implements core.Operation for persistent receives.
+func (r *recvReq) Start(q *core.Request) error {
+	r.Reset()
+	r.Status = core.EmptyStatus()
+	r.SetActive(true)
+	r.o.post(r, r.ch, q.Buf, int(r.source), int(r.tag))
+	return nil
+}
+
+// Cancel implements core.Operation: a receive that has not matched is cancelled (MPI-3.1 §3.8.4).
+func (r *recvReq) Cancel(*core.Request) error {
+	if r.entry.q == nil {
+		return nil
+	}
+	r.ch.posted.remove(r)
+	r.Status.Cancelled = true
+	r.Finish()
+	return nil
+}
+
+// Recycle implements core.Operation.
+func (r *recvReq) Recycle(q *core.Request) { r.o.recvsBack.Put(q) }
+
+// post matches a receive with the earliest message that waits for it, or lets it wait.
+func (o *module) post(r *recvReq, m *channel, buf core.Buffer, source, tag int) {
+	r.prepare(o, m, buf, source, tag)
+	if s := m.unexp.find(r.source, r.tag); s != nil {
+		m.unexp.remove(s)
+		o.stats.Matches++
+		o.deliverMsg(r, s)
+		return
+	}
+	if err := o.cannotCome(m, r.source); err != nil {
+		r.FinishErr(err)
+		return
+	}
+	m.posted.add(r)
+}
+
+// cannotCome is why no message from source will come any more, nil while one may.
+func (o *module) cannotCome(m *channel, source int32) *core.Error {
+	if m.fault != nil {
+		return m.fault
+	}
+	if source == anySource || m.inner() {
+		if f := m.comm.Fault(); f != nil {
+			return f.Err
+		}
+		return nil
+	}
+	if err := m.comm.Procs[source].Failed(); err != nil {
+		return peerError(err, int(source))
+	}
+	return nil
+}
+
+// deliverMsg gives a stored message to a receive.
+func (o *module) deliverMsg(r *recvReq, s *message) {
+	if s.frame == typeMatch {
+		o.deliver(r, s.source, s.tag, s.payload)
+	} else {
+		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle}, s.payload)
+	}
+	o.freeMsg(s)
+}
+
+// deliver completes a receive with a whole eager message.
+func (o *module) deliver(r *recvReq, source, tag int32, data []byte) {
+	n := int64(len(data))
+	r.Status.Source, r.Status.Tag = int(source), int(tag)
+	if n > r.room {
+		data = data[:r.room]
+		n = r.room
+		r.Status.Err = truncated(r, int64(len(data)))
+	}
+	r.Status.SetBytes(n)
+	o.stats.Received[protoEager]++
+	o.stats.ReceivedBytes += uint64(n)
+	if n > 0 {
+		if r.isFlat {
+			if n == 8 {
+				*(*[8]byte)(r.Buf.Addr()) = [8]byte(data)
+			} else {
+				copy(unsafe.Slice((*byte)(r.Buf.Addr()), n), data)
+			}
+		} else {
+			r.conv.Prepare(r.Buf.Type(), r.Buf.Count(), r.Buf.Addr())
+			r.conv.Unpack(data)
+		}
+	}
+	r.Finish()
+}
+
+func truncated(r *recvReq, _ int64) *core.Error {
+	return &core.Error{Class: core.ErrTruncate, Peer: r.Status.Source, Index: -1,
+		Err: core.NewError(core.ErrTruncate, "the buffer has room for %d bytes only", r.room).Err}
+}
+
+// arrived puts a first frame in sequence. It returns the channel when the frame is the next of its sender and should be matched
+// now; otherwise the frame has been stored or refused.
+func (o *module) arrived(peer int, h *match, frame uint8, hdr, payload []byte) *channel {
+	if int(h.ctx) >= len(o.chans) || o.chans[h.ctx] == nil {
+		if h.ctx > o.MaxContext() || h.source < 0 {
+			o.refuse(peer)
+			return nil
+		}
+		o.stats.Stray++
+		o.stray[h.ctx] = append(o.stray[h.ctx], o.store(peer, h, frame, hdr, payload))
+		return nil
+	}
+	m := o.chans[h.ctx]
+	if uint(h.source) >= uint(len(m.ranks)) || m.comm.Procs[h.source].Rank != peer || h.tag < 0 {
+		o.refuse(peer)
+		return nil
+	}
+	r := &m.ranks[h.source]
+	if h.seq != r.expected {
+		o.stats.OutOfSequence++
+		o.hold(r, o.store(peer, h, frame, hdr, payload))
+		return nil
+	}
+	r.expected++
+	return m
+}
+
+// hold keeps a message until those before it have come.
+func (o *module) hold(r *rankState, s *message) {
+	at := &r.held
+	for *at != nil && (*at).seq-r.expected < s.seq-r.expected {
+		at = &(*at).next
+	}
+	s.next = *at
+	*at = s
+}
+
+// catchUp matches held messages whose turn has come.
+func (o *module) catchUp(m *channel, r *rankState) {
+	for s := r.held; s != nil && s.seq == r.expected; s = r.held {
+		r.held = s.next
+		s.next = nil
+		r.expected++
+		o.matchMsg(m, s)
+	}
+}
+
+// replay treats a message of a communicator that was unknown when it came.
+func (o *module) replay(m *channel, s *message) {
+	if int(s.source) >= len(m.ranks) || m.comm.Procs[s.source].Rank != s.from || s.tag < 0 {
+		o.refuse(s.from)
+		o.freeMsg(s)
+		return
+	}
+	r := &m.ranks[s.source]
+	o.hold(r, s)
+	o.catchUp(m, r)
+}
+
+// matchMsg matches a stored message.
+func (o *module) matchMsg(m *channel, s *message) {
+	if r := m.posted.take(s.source, s.tag); r != nil {
+		o.stats.Matches++
+		o.deliverMsg(r, s)
+		return
+	}
+	o.wait(m, s)
+}
+
+// wait makes a message unexpected, and tells probes.
+func (o *module) wait(m *channel, s *message) {
+	o.stats.Unexpected++
+	s.ch = m
+	m.unexp.add(s)
+	if len(m.probes) > 0 {
+		o.tellProbes(m)
+	}
+}
+
+func (o *module) store(peer int, h *match, frame uint8, hdr, payload []byte) *message {
+	s := o.newMsg(payload)
+	s.frame, s.flags, s.seq, s.source, s.tag, s.from = frame, h.flags, h.seq, h.source, h.tag, peer
+	s.length = int64(len(payload))
+	if frame != typeMatch {
+		x := parseRndv(hdr)
+		s.length, s.sendID, s.handle = x.length, x.sendID, x.handle
+	}
+	return s
+}
+
+func (o *module) refuse(int) { o.stats.Refused++ }
+
+// matchHandler receives MATCH frames.
+type matchHandler struct{ o *module }
+
+// Receive implements btl.Handler.
+func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
+	o := x.o
+	if len(hdr) != matchSize {
+		o.refuse(peer)
+		return
+	}
+	h := parseMatch(hdr)
+	m := o.arrived(peer, &h, typeMatch, hdr, payload)
+	if m == nil {
+		return
+	}
+	if r := m.posted.take(h.source, h.tag); r != nil {
+		o.stats.Matches++
+		o.deliver(r, h.source, h.tag, payload)
+	} else {
+		o.wait(m, o.store(peer, &h, typeMatch, hdr, payload))
+	}
+	if rs := &m.ranks[h.source]; rs.held != nil {
+		o.catchUp(m, rs)
+	}
+}

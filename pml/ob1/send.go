@@ -1,0 +1,310 @@
+package ob1
+
+import (
+	"errors"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
+	"github.com/ompi-go/ompi-go/pml"
+)
+
+// sendState is where a send stands.
+type sendState uint8
+
+const (
+	sendIdle   sendState = iota // in the pool, or a persistent one not started
+	sendFirst                   // its first fragment waits for room
+	sendOut                     // its first fragment is under way in the BTL
+	sendRndv                    // the receiver knows of it; it will ACK or FIN
+	sendStream                  // the receiver has matched; fragments go
+)
+
+func (s sendState) String() string {
+	return [...]string{"idle", "first", "out", "rndv", "stream"}[s]
+}
+
+// sendReq is a send.
+type sendReq struct {
+	core.Request
+	o     *module
+	link  *sendReq // pool
+	item  outItem  // place in a peer's queue
+	ch    *channel
+	peer  *peer
+	dest  int
+	tag   int32
+	mode  pml.Mode
+	state sendState
+	proto protocol
+	conv  datatype.Convertor
+	total int64
+	id    uint64 // while a receiver may speak of it
+	mem   btl.MemHandle
+	frag  btl.Frag // the first fragment
+
+	// While streaming: the receiver wants [next, end). pending fragments are in BTLs.
+	recvID  uint64
+	next    int64
+	end     int64
+	pending int
+	ended   bool        // the receiver is done with it, but the BTL still holds the first fragment
+	failure *core.Error // first error; reported when nothing is pending
+}
+
+// Send implements pml.Module.
+func (o *module) Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) error {
+	n := buf.Bytes()
+	o.engine.Lock()
+	m := o.chans[ch.ID]
+	r := &m.ranks[dest]
+	if p := r.peer; p != nil && n <= p.limits.inline && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
+		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
+			r.sendSeq++
+			o.countSend(p.path, protoInline, n)
+			o.engine.Unlock()
+			return nil
+		}
+	}
+	s := o.newSend()
+	s.Renew(ch.Comm, "", dest, buf)
+	o.start(s, m, buf, dest, tag, mode)
+	o.engine.WaitLocked(&s.Request)
+	err := s.Status.Err
+	o.freeSend(s)
+	o.engine.Unlock()
+	return err
+}
+
+// Isend implements pml.Module.
+func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
+	o.engine.Lock()
+	s := o.newSend()
+	s.Renew(ch.Comm, "", dest, buf)
+	o.start(s, o.chans[ch.ID], buf, dest, tag, mode)
+	o.engine.Unlock()
+	return &s.Request
+}
+
+// SendInit implements pml.Module.
+func (o *module) SendInit(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
+	o.engine.Lock()
+	s := o.newSend()
+	s.Renew(ch.Comm, "", dest, buf)
+	s.Persistent = true
+	s.ch, s.dest, s.tag, s.mode = o.chans[ch.ID], dest, int32(tag), mode
+	o.engine.Unlock()
+	return &s.Request
+}
+
+// Start implements core.Operation for persistent sends.
+func (s *sendReq) Start(r *core.Request) error {
+	s.Reset()
+	s.Status = core.EmptyStatus()
+	s.SetActive(true)
+	s.o.start(s, s.ch, r.Buf, s.dest, int(s.tag), s.mode)
+	return nil
+}
+
+// Cancel implements core.Operation. Sends are not cancelled: MPI allows that, and the operation completes as if never asked.
+func (s *sendReq) Cancel(*core.Request) error { return nil }
+
+// Recycle implements core.Operation.
+func (s *sendReq) Recycle(r *core.Request) { s.o.sendsBack.Put(r) }
+
+func (o *module) countSend(p pathCounts, proto protocol, n int64) {
+	o.stats.Sent[proto]++
+	o.stats.SentBytes += uint64(n)
+	p.Counts.Sent++
+	p.Counts.Bytes += uint64(n)
+}
+
+// start sends a message's first fragment, or queues it.
+func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, mode pml.Mode) {
+	s.ch, s.dest, s.tag, s.mode = m, dest, int32(tag), mode
+	s.total, s.id, s.pending, s.ended, s.failure = buf.Bytes(), 0, 0, false, nil
+	if m.fault != nil {
+		s.FinishErr(peerError(m.fault, dest))
+		return
+	}
+	r := &m.ranks[dest]
+	p := r.peer
+	if p == nil {
+		var err *core.Error
+		if p, err = o.connect(m, dest); err != nil {
+			s.FinishErr(err)
+			return
+		}
+	}
+	s.peer = p
+	contiguous := s.total == 0 || buf.Type().Contiguous()
+	s.proto = choose(s.total, contiguous, mode, p.path, &p.limits)
+	frame, flags := uint8(typeMatch), uint8(0)
+	switch s.proto {
+	case protoRndv:
+		frame = typeRndv
+	case protoRget:
+		frame = typeRget
+	}
+	if mode == pml.Synchronous {
+		flags = flagSync
+	}
+	h0, h1 := matchWords(frame, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+	r.sendSeq++
+	o.countSend(p.path, s.proto, s.total)
+	if s.proto == protoInline {
+		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(s.total)) {
+			s.state = sendIdle
+			s.Finish()
+			return
+		}
+		s.proto = protoEager
+	}
+	o.prepare(s, buf, contiguous, h0, h1, frame)
+	s.state = sendFirst
+	if done, err := s.push(); err != nil {
+		o.sendFailed(s, err)
+	} else if !done {
+		o.out.add(p, &s.item)
+	}
+}
+
+// prepare fills the first fragment.
+func (o *module) prepare(s *sendReq, buf core.Buffer, contiguous bool, h0, h1 uint64, frame uint8) {
+	f := &s.frag
+	putMatch(f, h0, h1)
+	f.Tag = tagOf(int(frame))
+	f.Len, f.Data, f.Conv, f.Sent = 0, nil, nil, 0
+	s.item.s = s
+	if s.total > 0 {
+		s.conv.Prepare(buf.Type(), buf.Count(), buf.Addr())
+	}
+	l := &s.peer.limits
+	switch s.proto {
+	case protoRndv:
+		s.id = o.ids.add(s, nil)
+		putRndv(f, s.total, s.id)
+		f.Len = int(min(s.total, l.head))
+		if s.mode == pml.Synchronous && s.total <= l.eager-rndvSize {
+			f.Len = int(s.total)
+		}
+	case protoRget:
+		s.id = o.ids.add(s, nil)
+		putRndv(f, s.total, s.id)
+		s.mem = btl.MemHandle{}
+		if s.peer.path.Reg != nil {
+			h, err := s.peer.path.Reg.Register(buf.Addr(), s.total)
+			if err != nil { // the receiver will ask for fragments
+				s.proto = protoRndv
+				f.Tag = tagOf(typeRndv)
+				f.Hdr[0] = typeRndv
+				return
+			}
+			s.mem = h
+		}
+		putRget(f, s.mem)
+	default:
+		f.Len = int(s.total)
+	}
+	if f.Len > 0 {
+		if contiguous {
+			f.Data = buf.Addr()
+		} else {
+			f.Conv = &s.conv
+		}
+	}
+}
+
+// push offers what s has to send to its BTL. done: nothing more to offer now.
+func (s *sendReq) push() (done bool, err error) {
+	if s.state == sendStream {
+		return s.stream()
+	}
+	sent, err := s.peer.path.Send.Send(&s.frag)
+	if err != nil {
+		if errors.Is(err, btl.ErrAgain) {
+			err = nil
+		}
+		return false, err
+	}
+	s.state = sendOut
+	if sent {
+		s.firstDone()
+	}
+	return true, nil
+}
+
+// firstDone: the first fragment has left. A BTL may tell so only after the receiver has answered.
+func (s *sendReq) firstDone() {
+	switch {
+	case s.ended:
+		s.o.finishSend(s)
+	case s.state == sendStream:
+		s.pending--
+		s.advance()
+	case s.id != 0:
+		s.state = sendRndv // the receiver will speak
+	default:
+		s.state = sendIdle
+		s.Finish()
+	}
+}
+
+// FragDone implements btl.Completer for the first fragment.
+func (s *sendReq) FragDone(_ *btl.Frag, err error) {
+	if err == nil && s.failure != nil {
+		err = s.failure
+	}
+	if err != nil {
+		if s.state == sendStream {
+			s.pending--
+		}
+		s.state = sendRndv // no longer in the BTL
+		s.o.sendFailed(s, err)
+		return
+	}
+	s.firstDone()
+}
+
+// finishSend ends a long send.
+func (o *module) finishSend(s *sendReq) {
+	o.release(s)
+	s.state = sendIdle
+	if s.failure != nil {
+		s.Status.Err = s.failure
+	}
+	s.Finish()
+}
+
+// release takes back what peers knew of s.
+func (o *module) release(s *sendReq) {
+	if s.id != 0 {
+		o.ids.remove(s.id)
+		s.id = 0
+	}
+	if s.proto == protoRget && s.peer.path.Reg != nil {
+		s.peer.path.Reg.Deregister(s.mem)
+	}
+}
+
+// sendFailed ends s with an error once no BTL holds a fragment of it.
+func (o *module) sendFailed(s *sendReq, err error) {
+	if s.failure == nil {
+		s.failure = o.asError(err, s.dest)
+	}
+	o.out.drop(&s.item)
+	if s.pending > 0 || s.state == sendIdle || s.state == sendOut {
+		return // the BTL will tell when it lets go of the last fragment
+	}
+	o.finishSend(s)
+}
+
+// asError gives a transport's error its class.
+func (o *module) asError(err error, rank int) *core.Error {
+	var e *core.Error
+	if errors.As(err, &e) {
+		return peerError(e, rank)
+	}
+	return &core.Error{Class: core.ErrProcFailed, Peer: rank, Index: -1, Err: err}
+}

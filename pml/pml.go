@@ -1,0 +1,77 @@
+// Package pml is the point-to-point messaging layer framework: MPI's matching and ordering rules over whatever moves bytes. One
+// PML component serves an instance; collectives and the public API use it through Module. Arguments were checked above (package
+// ompi): ranks are inside the communicator, tags inside their range, buffers well-formed, types committed.
+package pml
+
+import (
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+)
+
+func init() {
+	mca.RegisterFramework(mca.Framework{Name: "pml", Help: "point-to-point messaging layer: matching, ordering, protocols"})
+}
+
+// Mode is the send mode (MPI-3.1 §3.4). Buffered sends are made above the PML, out of standard ones. Ready is taken as Standard.
+type Mode uint8
+
+// Send modes.
+const (
+	Standard Mode = iota
+	Synchronous
+	Ready
+)
+
+// Component is what registers with mca under framework "pml".
+type Component interface {
+	mca.Component
+	// Open makes the component's module for one instance; priority decides between those that can. The token is not held.
+	Open(env *btl.Env) (m Module, priority int, err error)
+}
+
+// Message is a matched message that a matched probe has taken out of the queues (MPI-3.1 §3.8.2).
+type Message interface {
+	Status() core.Status
+}
+
+// Module is an open PML. A channel is a communicator's message space: &comm.P2P or &comm.Inner. ProcNull is handled above.
+// Errors are *core.Error with their class; what they concern (Op, Comm) is filled in above.
+//
+// Methods take the engine's token themselves unless they say otherwise, so callers must not hold it.
+type Module interface {
+	Name() string
+	// MaxTag is the largest tag, MaxContext the largest context number (of a channel).
+	MaxTag() int
+	MaxContext() uint32
+
+	// AddComm makes a communicator's channels known; messages that came before are matched now.
+	AddComm(c *core.Comm) error
+	// DelComm forgets them. Nothing may be pending on them.
+	DelComm(c *core.Comm)
+
+	// Send returns when buf may be reused (Synchronous: when the receiver has matched).
+	Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) error
+	// Isend starts a send. The request is never nil; errors come with its completion.
+	Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) *core.Request
+	Recv(ch *core.Channel, buf core.Buffer, source, tag int) (core.Status, error)
+	Irecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
+	// SendInit and RecvInit make inactive persistent requests, started through their Owner.
+	SendInit(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) *core.Request
+	RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
+
+	Probe(ch *core.Channel, source, tag int) (core.Status, error)
+	Iprobe(ch *core.Channel, source, tag int) (core.Status, bool, error)
+	Mprobe(ch *core.Channel, source, tag int) (Message, error)
+	Improbe(ch *core.Channel, source, tag int) (Message, error) // nil: nothing there
+	Imrecv(m Message, buf core.Buffer) *core.Request
+
+	// ProcFailed completes what can no longer happen because the process died. The token is held.
+	ProcFailed(p *core.Proc)
+	// CommFailed completes everything pending on c with c's fault. The token is held.
+	CommFailed(c *core.Comm)
+	// Quiet reports whether nothing is pending or under way; Finalize progresses until it is. The token is held.
+	Quiet() bool
+	// Close releases everything. The token is held.
+	Close() error
+}

@@ -1,0 +1,171 @@
+package progress
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// idleMode is what the driver does between passes that find nothing.
+type idleMode uint8
+
+const (
+	idleHot   idleMode = iota // a core of its own: poll on
+	idleYield                 // processes outnumber cores: sched_yield between passes
+	idlePark                  // goroutine ranks: hot while they all can run, else park at once
+)
+
+func chooseIdle(cfg Config) idleMode {
+	switch {
+	case cfg.Job != nil:
+		return idlePark
+	case cfg.Yield == YieldAlways:
+		return idleYield
+	case cfg.Yield == YieldNever || cfg.LocalRanks <= cfg.Cores:
+		return idleHot
+	}
+	return idleYield
+}
+
+// Runnable counts the goroutine ranks of a process that are not parked.
+type Runnable struct{ n atomic.Int32 }
+
+// Enter counts a rank that starts.
+func (r *Runnable) Enter() { r.n.Add(1) }
+
+// Leave counts a rank that ends.
+func (r *Runnable) Leave() { r.n.Add(-1) }
+
+// Passes between looks at the clock and at the Go scheduler. A turn of the scheduler costs 125-150 ns, so hot polling pays for it
+// rarely; other goroutines of the process get the core at least this often, besides the runtime's own preemption.
+const (
+	hotGosched   = 1024
+	yieldGosched = 64
+	parkGosched  = 256
+)
+
+// idle does one idle step, the n-th in a row, and reports whether it is time to sleep. since is when idling was first timed, 0
+// when not yet.
+func (m idleMode) idle(e *Engine, n uint32, since *int64) bool {
+	switch m {
+	case idlePark:
+		if e.job.n.Load() > e.procs {
+			return true
+		}
+		if n%parkGosched != 0 {
+			return false
+		}
+	case idleYield:
+		e.stats.Yields++
+		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // cannot fail
+		if n%yieldGosched != 0 {
+			return false
+		}
+	default:
+		if n%hotGosched != 0 {
+			return false
+		}
+	}
+	runtime.Gosched()
+	if e.sleepAfter <= 0 {
+		return false
+	}
+	now := int64(time.Since(e.base))
+	if *since == 0 {
+		*since = now
+		return false
+	}
+	return now-*since > int64(e.sleepAfter)
+}
+
+// Values of Engine.asleep: awake, or how to ring.
+const (
+	awake  = 0
+	onBell = 1 // on the channel
+	onFDs  = 2 // in the netpoller: the ring is an eventfd
+)
+
+// sleep blocks the driver until something rings. It is entered and left with the token held; between, the driver keeps its
+// role but not the token.
+//
+//	publish that the engine sleeps; look once more; sleep.
+//
+// A peer writes its message first and looks for the sleeper afterwards, so one of the two sees the other.
+func (e *Engine) sleep(c Cond) {
+	for _, s := range e.sleepers {
+		s.Arm()
+	}
+	w := e.enlist(c, true)
+	how := uint32(onBell)
+	if e.fds.live != 0 {
+		how = onFDs
+	}
+	if e.job != nil {
+		e.job.n.Add(-1) // before asleep: who clears that counts this rank back
+	}
+	e.asleep.Store(how)
+	n := e.pass()
+	if how == onFDs {
+		n += e.fds.poll()
+	}
+	if n != 0 {
+		e.stats.Events += uint64(n)
+	} else if !c.Done() && e.want.Load() == 0 && e.busy.Load() == 0 && e.asleep.Load() == how {
+		// Had it rung meanwhile, the poll above would have swallowed the ring.
+		e.stats.Sleeps++
+		timeout := e.untilTimer()
+		e.mu.Unlock()
+		if how == onFDs {
+			e.fds.block(timeout)
+		} else {
+			e.blockOnBell(timeout)
+		}
+		e.mu.Lock()
+		e.stats.Wakes++
+		if len(e.timers) > 0 {
+			e.runTimers(time.Now())
+		}
+	}
+	if e.asleep.Swap(awake) != awake && e.job != nil {
+		e.job.n.Add(1)
+	}
+	e.delist(w)
+	for _, s := range e.sleepers {
+		s.Disarm()
+	}
+}
+
+func (e *Engine) blockOnBell(timeout time.Duration) {
+	if timeout < 0 {
+		<-e.bell
+		return
+	}
+	t := time.NewTimer(timeout)
+	defer t.Stop()
+	select {
+	case <-e.bell:
+	case <-t.C:
+	}
+}
+
+// Wake rings the engine if its driver sleeps. Any goroutine may call it, with or without the token. Who wrote something that the
+// driver should find calls it afterwards.
+func (e *Engine) Wake() {
+	how := e.asleep.Load()
+	if how == awake || !e.asleep.CompareAndSwap(how, awake) {
+		return
+	}
+	if e.job != nil {
+		e.job.n.Add(1)
+	}
+	if how == onFDs {
+		e.fds.ring()
+		return
+	}
+	select {
+	case e.bell <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,274 @@
+package progress
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Three roles. The token holder may touch the domain's state, for the length of one operation. The driver (e.driving) is the
+// one goroutine that polls; it holds the token but for moments when it lends it or sleeps. Everybody else that waits is a
+// waiter: parked on its own channel until its condition holds or the driver's place falls vacant.
+//
+// No wake-up is lost: a waiter enlists, then looks at its condition and tries for the token; who completes something looks
+// for waiters afterwards, and so does everybody who gives the token back while nobody drives.
+
+// waiter is a goroutine that waits without the token.
+type waiter struct {
+	cond     Cond
+	ch       chan struct{} // one slot
+	parked   atomic.Bool   // counted as not runnable; whoever clears it counts it back
+	sleeping bool          // it is the driver, asleep: woken through Wake
+	chosen   bool          // woken to take over driving; guarded by wmu
+}
+
+var waiterPool = sync.Pool{New: func() any { return &waiter{ch: make(chan struct{}, 1)} }}
+
+// Lock takes the token. A goroutine that drives lends it at its next pass.
+func (e *Engine) Lock() {
+	if !e.mu.TryLock() {
+		e.want.Add(1)
+		e.mu.Lock()
+		e.want.Add(-1)
+	}
+}
+
+// Unlock gives the token back.
+func (e *Engine) Unlock() {
+	e.mu.Unlock()
+	if e.parked.Load() != 0 && e.driving.Load() == 0 {
+		e.handOff()
+	}
+}
+
+// Wait returns when c is done. The caller does not hold the token.
+func (e *Engine) Wait(c Cond) {
+	for !c.Done() {
+		if !e.tryDrive(c) {
+			e.park(c)
+		}
+	}
+}
+
+// WaitLocked waits until c is done. The caller holds the token and holds it again on return; it may be given away between.
+func (e *Engine) WaitLocked(c Cond) {
+	for !c.Done() {
+		if e.driving.Load() == 0 {
+			e.driving.Store(1)
+			e.drive(c)
+			e.driving.Store(0)
+			continue
+		}
+		e.mu.Unlock()
+		e.park(c)
+		e.Lock()
+	}
+}
+
+// WaitStop is Wait that gives up when stop becomes true; whoever sets stop calls Kick afterwards. It reports c.Done.
+func (e *Engine) WaitStop(c Cond, stop *atomic.Bool) bool {
+	e.Wait(&stoppable{c, stop})
+	return c.Done()
+}
+
+type stoppable struct {
+	c    Cond
+	stop *atomic.Bool
+}
+
+func (s *stoppable) Done() bool { return s.c.Done() || s.stop.Load() }
+
+// tryDrive drives until c is done if the token is free and nobody drives.
+func (e *Engine) tryDrive(c Cond) bool {
+	if !e.mu.TryLock() {
+		return false
+	}
+	if e.driving.Load() != 0 {
+		e.mu.Unlock()
+		return false
+	}
+	e.driving.Store(1)
+	e.drive(c)
+	e.driving.Store(0)
+	e.Unlock()
+	return true
+}
+
+// drive polls until c is done. It is entered and left with the token held and the driver's role taken.
+func (e *Engine) drive(c Cond) {
+	idle := uint32(0)
+	var since int64
+	for {
+		if n := e.pass(); n != 0 {
+			e.stats.Events += uint64(n)
+			idle, since = 0, 0
+		}
+		if c.Done() {
+			return
+		}
+		if e.want.Load() != 0 {
+			e.lend()
+			if c.Done() {
+				return
+			}
+		}
+		idle++
+		if e.mode.idle(e, idle, &since) && e.busy.Load() == 0 {
+			e.sleep(c)
+			idle, since = 0, 0
+			if c.Done() {
+				return
+			}
+		}
+	}
+}
+
+// lend lets those who want the token have it for the length of an operation.
+func (e *Engine) lend() {
+	e.mu.Unlock()
+	for i := 0; e.want.Load() != 0 && i < 1000; i++ {
+		runtime.Gosched()
+	}
+	e.mu.Lock()
+}
+
+// park waits until c is done, or until this goroutine is chosen to drive or should look again.
+func (e *Engine) park(c Cond) {
+	w := e.enlist(c, false)
+	if !c.Done() && !e.vacant() {
+		e.blockOn(w)
+	}
+	if e.delist(w) && c.Done() && e.driving.Load() == 0 {
+		e.handOff() // chosen to drive, but done: pass the duty on
+	}
+}
+
+// vacant reports whether the driver's place is free for the taking; if it cannot tell, the token's holder will hand off.
+func (e *Engine) vacant() bool {
+	if !e.mu.TryLock() {
+		return false
+	}
+	free := e.driving.Load() == 0
+	e.mu.Unlock()
+	return free
+}
+
+// handOff wakes one waiter to drive, unless one is on its way.
+func (e *Engine) handOff() {
+	e.wmu.Lock()
+	for _, w := range e.waiters {
+		if w.chosen {
+			e.wmu.Unlock()
+			return
+		}
+	}
+	if len(e.waiters) > 0 {
+		w := e.waiters[0]
+		w.chosen = true
+		e.signal(w)
+	}
+	e.wmu.Unlock()
+}
+
+func (e *Engine) signal(w *waiter) {
+	if w.parked.CompareAndSwap(true, false) && e.job != nil {
+		e.job.n.Add(1)
+	}
+	select {
+	case w.ch <- struct{}{}:
+	default:
+	}
+}
+
+func (e *Engine) blockOn(w *waiter) {
+	e.parks.Add(1)
+	if e.job == nil {
+		<-w.ch
+		return
+	}
+	e.job.n.Add(-1)
+	w.parked.Store(true)
+	<-w.ch
+	if w.parked.CompareAndSwap(true, false) {
+		e.job.n.Add(1)
+	}
+}
+
+func (e *Engine) enlist(c Cond, sleeping bool) *waiter {
+	w := waiterPool.Get().(*waiter)
+	w.cond, w.sleeping, w.chosen = c, sleeping, false
+	select { // a signal left over from an earlier life
+	case <-w.ch:
+	default:
+	}
+	e.wmu.Lock()
+	e.waiters = append(e.waiters, w)
+	e.wmu.Unlock()
+	e.parked.Add(1)
+	return w
+}
+
+// delist takes w out and reports whether it had been chosen to drive.
+func (e *Engine) delist(w *waiter) bool {
+	e.wmu.Lock()
+	for i, x := range e.waiters {
+		if x == w {
+			e.waiters = append(e.waiters[:i], e.waiters[i+1:]...)
+			break
+		}
+	}
+	chosen := w.chosen
+	w.cond = nil
+	e.wmu.Unlock()
+	e.parked.Add(-1)
+	waiterPool.Put(w)
+	return chosen
+}
+
+// wakeDone wakes every waiter whose condition holds.
+func (e *Engine) wakeDone() {
+	ring := false
+	e.wmu.Lock()
+	for _, w := range e.waiters {
+		if w.cond != nil && w.cond.Done() {
+			if w.sleeping {
+				ring = true
+			} else {
+				e.signal(w)
+			}
+		}
+	}
+	e.wmu.Unlock()
+	if ring {
+		e.Wake()
+	}
+}
+
+// Kick makes everybody who waits look at its condition again: after a WaitStop's stop was set, or when a condition that is no
+// Completion of this engine changed. Any goroutine may call it.
+func (e *Engine) Kick() {
+	if e.parked.Load() != 0 {
+		e.wakeDone()
+	}
+	e.Wake()
+}
+
+// Busy adds n to the count of things that need polling to move on (a send that waits for room): while it is not zero the
+// driver does not sleep. Any goroutine may call it.
+func (e *Engine) Busy(n int32) {
+	if e.busy.Add(n) > 0 && n > 0 {
+		e.Wake()
+	}
+}
+
+// TryPoll makes one pass over everything unless somebody else drives. The caller holds the token. It is how calls that only test
+// make progress.
+func (e *Engine) TryPoll() int {
+	if e.driving.Load() != 0 {
+		return 0
+	}
+	e.driving.Store(1)
+	n := e.pass()
+	e.driving.Store(0)
+	return n
+}

@@ -1,0 +1,255 @@
+package shm
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/progress"
+)
+
+// segment is this rank's memfd and what goes with it.
+type segment struct {
+	fd           int
+	size         int64
+	region       *core.Region
+	top          int64 // heap: everything above is unused
+	spare        []span
+	noMembarrier bool
+	bell         int
+	bellFD       progress.FD
+	pass         *passer
+}
+
+type span struct{ off, size int64 }
+
+const pageSize = 4096
+
+// fault points of tests: what the kernel would answer. They are fields of a value that tests replace before any Domain exists.
+type kernel struct {
+	memfd     func(name string, flags int) (int, error)
+	fallocate func(fd int, mode uint32, off, n int64) error
+}
+
+var sys = kernel{memfd: unix.MemfdCreate, fallocate: unix.Fallocate}
+
+func (d *Domain) openSegment() (err error) {
+	size := d.opt.SegmentSize
+	if size <= 0 {
+		size = max(64<<20, int64(len(d.local))<<20)
+	}
+	size = (size + pageSize - 1) &^ (pageSize - 1)
+	head := (controlSize(len(d.local)) + pageSize - 1) &^ (pageSize - 1)
+	if size < head+pageSize {
+		return fmt.Errorf("shm: shm_segment_size %d is too small for %d local ranks", size, len(d.local))
+	}
+	// Growing a file beyond RLIMIT_FSIZE would not fail but kill the process by SIGXFSZ.
+	var lim unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &lim); err == nil && lim.Cur < uint64(size) {
+		return fmt.Errorf("shm: a shared segment of %d bytes exceeds this process's file size limit of %d (ulimit -f); raise it or lower shm_segment_size", size, lim.Cur)
+	}
+	fd, err := sys.memfd("ompi-go", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return fmt.Errorf("shm: memfd_create: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			unix.Close(fd)
+		}
+	}()
+	if err := unix.Ftruncate(fd, size); err != nil {
+		return fmt.Errorf("shm: ftruncate of a shared segment to %d bytes: %w", size, err)
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+		return fmt.Errorf("shm: sealing a segment: %w", err)
+	}
+	if err := sys.fallocate(fd, 0, 0, head); err != nil {
+		return fmt.Errorf("shm: no memory for a segment's first %d bytes: %w", head, err)
+	}
+	region, err := mapFD(fd, size, core.RegionMapped)
+	if err != nil {
+		return err
+	}
+	d.seg = &segment{fd: fd, size: size, region: region, top: head, bell: -1}
+	d.seg.noMembarrier = membarrier(membarrierRegisterGlobalExpedited) != nil || membarrier(membarrierGlobalExpedited) != nil
+	d.ctl = controlAt(region.Base(), len(d.local))
+	d.ctl.id = identity{magic: controlMagic, version: controlVersion, rank: uint32(d.job.Rank()), local: uint32(len(d.local)), job: d.job.ID(), self: uint64(uintptr(region.Base()))}
+	allowPeers()
+	d.engine.Lock()
+	defer d.engine.Unlock()
+	if len(d.local) > 1 {
+		if err := d.openBell(); err != nil {
+			return err
+		}
+		if d.seg.pass, err = newPasser(d); err != nil {
+			return err
+		}
+	}
+	d.engine.AddSleeper(d)
+	return d.job.Put(cardKey, d.card())
+}
+
+// allowPeers lets the launcher's descendants look into this process where yama forbids it otherwise; elsewhere it does nothing.
+func allowPeers() {
+	_ = unix.Prctl(unix.PR_SET_PTRACER, uintptr(os.Getppid()), 0, 0, 0) // EINVAL: no yama here
+}
+
+func mapFD(fd int, size int64, kind core.RegionKind) (*core.Region, error) {
+	base, err := unix.MmapPtr(fd, 0, nil, uintptr(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("shm: mapping a segment of %d bytes: %w", size, err)
+	}
+	return core.NewRegion(kind, base, size, func(p unsafe.Pointer, n int64) error { return unix.MunmapPtr(p, uintptr(n)) }), nil
+}
+
+// alloc takes n bytes, a multiple of the line size, from the heap.
+func (s *segment) alloc(n int64) (Piece, unsafe.Pointer, error) {
+	i := slices.IndexFunc(s.spare, func(f span) bool { return f.size == n })
+	var off int64
+	if i >= 0 {
+		off = s.spare[i].off
+		s.spare = slices.Delete(s.spare, i, i+1)
+		clear(unsafe.Slice((*byte)(unsafe.Add(s.region.Base(), off)), n))
+	} else {
+		if n > s.size-s.top {
+			return 0, nil, fmt.Errorf("shm: a shared segment of %d bytes is full; raise shm_segment_size", s.size)
+		}
+		off = s.top
+		if err := sys.fallocate(s.fd, 0, off, n); err != nil {
+			return 0, nil, fmt.Errorf("shm: no memory for %d more bytes of a shared segment: %w", n, err)
+		}
+		s.top += n
+	}
+	return Piece(off), unsafe.Add(s.region.Base(), off), nil
+}
+
+func (s *segment) free(p Piece, n int64) { s.spare = append(s.spare, span{int64(p), n}) }
+
+// The card tells peers where to find the segment.
+//
+//	 0      1      5      9           17
+//	+------+------+------+-----------+
+//	| ver  | pid  | fd   | size      |   little-endian
+//	+------+------+------+-----------+
+const (
+	cardKey     = "shm"
+	cardVersion = 1
+	cardSize    = 17
+)
+
+type card struct {
+	pid, fd int
+	size    int64
+}
+
+func (d *Domain) card() []byte {
+	b := []byte{cardVersion}
+	b = binary.LittleEndian.AppendUint32(b, uint32(os.Getpid()))
+	b = binary.LittleEndian.AppendUint32(b, uint32(d.seg.fd))
+	return binary.LittleEndian.AppendUint64(b, uint64(d.seg.size))
+}
+
+func parseCard(b []byte) (card, error) {
+	if len(b) < 1 || b[0] != cardVersion {
+		return card{}, errors.New("its shared memory speaks another version; all ranks must run the same release")
+	}
+	if len(b) != cardSize {
+		return card{}, fmt.Errorf("its shared memory card has %d bytes, want %d", len(b), cardSize)
+	}
+	c := card{
+		pid:  int(int32(binary.LittleEndian.Uint32(b[1:]))),
+		fd:   int(int32(binary.LittleEndian.Uint32(b[5:]))),
+		size: int64(binary.LittleEndian.Uint64(b[9:])),
+	}
+	if c.pid <= 0 || c.fd < 0 || c.size < pageSize || c.size > 1<<46 {
+		return card{}, fmt.Errorf("its shared memory card is bad: %+v", c)
+	}
+	return c, nil
+}
+
+func (d *Domain) attachSegment(rank int) (*Peer, error) {
+	if rank == d.job.Rank() {
+		d.seg.region.Ref()
+		return &Peer{Rank: rank, ctl: d.ctl, region: d.seg.region, pid: os.Getpid(), bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+	}
+	b, err := d.job.Get(rank, cardKey)
+	if err != nil {
+		return nil, err
+	}
+	c, err := parseCard(b)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := d.openPeer(rank, c)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, err
+	}
+	if st.Size < c.size {
+		return nil, fmt.Errorf("its segment has %d bytes, its card says %d", st.Size, c.size)
+	}
+	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("its segment is not sealed against shrinking (seals %#x, %v)", seals, err)
+	}
+	region, err := mapFD(fd, c.size, core.RegionPeer)
+	if err != nil {
+		return nil, err
+	}
+	ctl := controlAt(region.Base(), len(d.local))
+	if id := ctl.id; id.magic != controlMagic || id.version != controlVersion || id.rank != uint32(rank) || id.job != d.job.ID() || int(id.local) != len(d.local) {
+		_ = region.Unref()
+		return nil, errors.New("the segment found is not its own")
+	}
+	return &Peer{Rank: rank, ctl: ctl, region: region, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+}
+
+// openPeer gets a descriptor of a peer's segment. The caller closes it.
+func (d *Domain) openPeer(rank int, c card) (int, error) {
+	var procErr error
+	if d.opt.Attach != "socket" {
+		path := fmt.Sprintf("/proc/%d/fd/%d", c.pid, c.fd)
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err == nil {
+			return fd, nil
+		}
+		procErr = fmt.Errorf("%s: %w", path, err)
+		if d.opt.Attach == "proc" {
+			return -1, procErr
+		}
+	}
+	fd, err := d.fetch(rank, c.pid)
+	if err != nil {
+		return -1, errors.Join(procErr, err)
+	}
+	return fd, nil
+}
+
+func (d *Domain) closeSegment() error {
+	var errs []error
+	if d.seg.bell >= 0 {
+		d.engine.RemoveFD(d.seg.bellFD)
+		unix.Close(d.seg.bell)
+	}
+	if d.seg.pass != nil {
+		d.seg.pass.close()
+	}
+	for _, p := range d.peers {
+		if p != nil {
+			errs = append(errs, p.region.Unref())
+		}
+	}
+	errs = append(errs, d.seg.region.Unref(), unix.Close(d.seg.fd))
+	return errors.Join(errs...)
+}
+
+func ptr(b *byte) uintptr { return uintptr(unsafe.Pointer(b)) }
