@@ -42,11 +42,14 @@ type Path struct {
 	Counts    *Counts          // of the module and the peer's class
 }
 
-// Counts are what went over a module to peers of one class; written with the token held.
+// Counts are what the PML moved over a module to and from peers of one class; written with the token held. What arrives is not
+// here: a BTL's handlers are not told which module brought it.
 type Counts struct {
-	BTL, Peer      string
-	Sent, Received uint64 // messages' first fragments
-	Bytes          uint64 // payload sent
+	BTL, Peer string
+	Sent      uint64 // active messages that the module took: first fragments, further ones, control messages
+	Bytes     uint64 // their payload
+	Gets      uint64 // reads of peers' memory that succeeded
+	GetBytes  uint64 // what they brought
 }
 
 // Endpoint is all ways to one process.

@@ -3,27 +3,28 @@ package core
 import (
 	"sync/atomic"
 
+	"github.com/ompi-go/ompi-go/internal/relaxed"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
-// Operation is the component-side owner of a request: what it takes to start, cancel and recycle it. All three are called with
-// the engine's token held.
+// Operation is the component-side owner of a request: what it takes to start and cancel it. Both are called with the engine's
+// token held.
 type Operation interface {
 	Start(r *Request) error  // persistent requests only
 	Cancel(r *Request) error // may or may not succeed; the status tells
-	Recycle(r *Request)      // nobody holds the request any more
 }
 
 // Hook is told that a request completed, with the token held, before anybody who waits can see it.
 type Hook interface{ RequestDone(r *Request) }
 
 // Request is the state of one operation. It lives in its owner's pool for ever and is reused; who holds it from outside holds
-// a Handle, whose generation tells an operation from the next one in the same slot.
+// a Handle, whose generation tells an operation from the next one in the same slot. The generation is odd while the operation
+// has a user; who takes its outcome makes it even, which is all it takes to give the slot back: the owner finds it (Retired).
 //
 // Fields without a note are written by the owner with the token held before completion, and read by the waiter after it.
 type Request struct {
 	progress.Completion
-	gen    atomic.Uint32
+	gen    uint32 // atomic
 	Engine *progress.Engine
 	Owner  Operation
 	Hook   Hook // nil for most
@@ -37,8 +38,6 @@ type Request struct {
 	Persistent bool
 	active     atomic.Bool // persistent requests: started and not yet completed towards the user
 	orphan     bool        // freed by the user while pending; guarded by the token
-
-	next *Request // in a Recycler
 }
 
 // Handle names one operation. The zero Handle is MPI_REQUEST_NULL.
@@ -48,10 +47,10 @@ type Handle struct {
 }
 
 // Handle gives the handle of the operation that now occupies r.
-func (r *Request) Handle() Handle { return Handle{r, r.gen.Load()} }
+func (r *Request) Handle() Handle { return Handle{r, atomic.LoadUint32(&r.gen)} }
 
 // Live reports whether h still names an operation.
-func (h Handle) Live() bool { return h.R != nil && h.R.gen.Load() == h.Gen }
+func (h Handle) Live() bool { return h.R != nil && atomic.LoadUint32(&h.R.gen) == h.Gen }
 
 // Active reports whether h names an operation that Wait must wait for: live, and started if it is persistent.
 func (h Handle) Active() bool {
@@ -61,20 +60,24 @@ func (h Handle) Active() bool {
 // SetActive marks a persistent request as started or not.
 func (r *Request) SetActive(on bool) { r.active.Store(on) }
 
-// Take consumes a completed operation: a persistent one becomes inactive, any other is retired and its slot recycled. ok is
-// false when somebody else has taken it before.
+// Take consumes a completed operation: a persistent one becomes inactive, any other is retired. ok is false when somebody else has
+// taken it before.
 func (h Handle) Take() (st Status, ok bool) {
-	r := h.R
-	st = r.Status
-	if r.Persistent {
-		return st, r.active.CompareAndSwap(true, false)
-	}
-	if !r.gen.CompareAndSwap(h.Gen, h.Gen+1) {
-		return EmptyStatus(), false
-	}
-	r.Owner.Recycle(r)
-	return st, true
+	st = h.R.Status
+	return st, h.Drop()
 }
+
+// Drop is Take for who has no use for the status.
+func (h Handle) Drop() bool {
+	r := h.R
+	if r.Persistent {
+		return r.active.CompareAndSwap(true, false)
+	}
+	return atomic.CompareAndSwapUint32(&r.gen, h.Gen, h.Gen+1)
+}
+
+// Retired reports whether nobody holds the request any more, so that its owner may use the slot again.
+func (r *Request) Retired() bool { return atomic.LoadUint32(&r.gen)&1 == 0 }
 
 // Finish completes r with its status set; the caller holds the token.
 func (r *Request) Finish() {
@@ -83,8 +86,7 @@ func (r *Request) Finish() {
 	}
 	if r.orphan {
 		r.orphan = false
-		r.gen.Add(1)
-		r.Owner.Recycle(r)
+		atomic.AddUint32(&r.gen, 1)
 		return
 	}
 	r.Engine.Complete(&r.Completion)
@@ -105,40 +107,36 @@ func (h Handle) Abandon() {
 	}
 	if r.Done() || (r.Persistent && !r.active.Load()) {
 		r.Persistent = false
-		r.gen.Add(1)
-		r.Owner.Recycle(r)
+		atomic.AddUint32(&r.gen, 1)
 		return
 	}
 	r.Persistent = false
-	r.gen.Add(1)
+	atomic.AddUint32(&r.gen, 2)
 	r.orphan = true
 }
 
 // Renew prepares a request from a pool for a new operation.
 func (r *Request) Renew(c *Comm, op string, peer int, buf Buffer) {
 	r.Reset()
+	r.live()
 	r.Comm, r.Op, r.Peer, r.Buf = c, op, peer, buf
 	r.Hook = nil
 	r.Persistent = false
 	r.Status = Status{Source: AnySource, Tag: AnyTag}
 }
 
-// Recycler collects requests that users have given back, from any goroutine; their owner takes them all under its next hold.
-type Recycler struct{ head atomic.Pointer[Request] }
-
-// Put gives r back.
-func (p *Recycler) Put(r *Request) {
-	for {
-		old := p.head.Load()
-		r.next = old
-		if p.head.CompareAndSwap(old, r) {
-			return
-		}
-	}
+// RenewDone prepares a request from a pool for an operation that is over already, without error and with an empty status.
+func (r *Request) RenewDone() {
+	r.SetDone()
+	r.live()
+	r.Hook = nil
+	r.Persistent = false
+	r.Status = Status{Source: AnySource, Tag: AnyTag}
 }
 
-// TakeAll gives the owner a list linked by Next.
-func (p *Recycler) TakeAll() *Request { return p.head.Swap(nil) }
-
-// Next is the rest of a TakeAll list.
-func (r *Request) Next() *Request { return r.next }
+// live makes the generation odd.
+func (r *Request) live() {
+	if g := atomic.LoadUint32(&r.gen); g&1 == 0 {
+		relaxed.Store32(&r.gen, g+1)
+	}
+}

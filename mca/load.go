@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func (l *loader) gather(in Input) []Setting {
 			continue
 		}
 		settings, err := ReadParamFile(file.path, file.layer)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !hidden(file.path) {
 			l.errs = append(l.errs, err)
 		}
 		all = append(all, settings...)
@@ -77,6 +78,13 @@ func (l *loader) gather(in Input) []Setting {
 	}
 	slices.SortStableFunc(all, func(a, b Setting) int { return int(a.Layer - b.Layer) })
 	return all
+}
+
+// hidden reports whether a file lies in a folder that this user may not even look into. A program that has given up root's rights
+// still has root's HOME: whatever is in there is not meant for it.
+func hidden(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrPermission)
 }
 
 func (l *loader) environment(environ []string) []Setting {

@@ -198,6 +198,3 @@ func (o *bsendOp) Start(r *core.Request) error {
 
 // Cancel implements core.Operation.
 func (o *bsendOp) Cancel(*core.Request) error { return nil }
-
-// Recycle implements core.Operation.
-func (o *bsendOp) Recycle(*core.Request) {}

@@ -103,7 +103,11 @@ func (c *Comm) CallErrhandler(err error) error {
 
 // fail completes an error with what only the entrance knows, and lets the error handler decide.
 func (c *Comm) fail(op string, err error) error {
-	return c.CallErrhandler(c.explain(op, err))
+	err = c.explain(op, err)
+	if core.ClassOf(err) == ErrProcFailed {
+		c.inst.news.await(c, err)
+	}
+	return c.CallErrhandler(err)
 }
 
 func (c *Comm) explain(op string, err error) error {

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/coll"
@@ -46,6 +48,8 @@ type Instance struct {
 	finalized  atomic.Bool
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
 	said       map[string]uint64          // fallbacks by key; guarded by the token
+	news       deathNews
+	metrics    func() prometheus.Gatherer // made when first called
 }
 
 // place is what a launcher or Run knows about where an instance lives.
@@ -72,12 +76,14 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 		return nil, &core.Error{Class: ErrArg, Op: "Init", Peer: Undefined, Index: -1, Err: err}
 	}
 	i := &Instance{job: at.job, params: params, intercept: opt.interceptor, comms: make(map[*Comm]struct{}), said: make(map[string]uint64)}
+	i.metrics = sync.OnceValue(i.newMetrics)
 	var mpi mpiOptions
 	if err := params.Decode("mpi", "", &mpi); err != nil {
 		return nil, err
 	}
 	local := at.job.LocalRanks()
-	i.engine = progress.New(progress.Config{Cores: rte.UsableCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
+	i.news.init(at.job)
+	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
 	defer func() {
 		if err != nil {
 			i.teardown()
@@ -90,6 +96,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err := i.open(reg, at, len(local)); err != nil {
 		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
 	}
+	i.job.OnScrape(i.scrape)
 	return i, nil
 }
 
@@ -111,7 +118,6 @@ func (i *Instance) open(reg *mca.Registry, at place, local int) error {
 		d, err := shm.Open(shm.Config{Job: i.job, Engine: i.engine, Options: so, Hub: at.hub})
 		if err != nil {
 			env.ShmErr = err
-			i.Say("shm", fmt.Sprintf("no shared memory on this host, using other transports: %v", err))
 		}
 		i.shm, env.Shm = d, d
 	}
@@ -128,6 +134,11 @@ func (i *Instance) open(reg *mca.Registry, at place, local int) error {
 		}
 		i.modules = append(i.modules, mods...)
 	}
+	if env.ShmErr != nil {
+		if err := i.withoutShm(env.ShmErr); err != nil {
+			return err
+		}
+	}
 	if i.job.Size() > 1 {
 		if err := i.job.Fence(); err != nil {
 			return err
@@ -139,6 +150,21 @@ func (i *Instance) open(reg *mca.Registry, at place, local int) error {
 	i.job.OnFailure(i.launcherSaysDead)
 	i.tagUB = i.pml.MaxTag()
 	return i.openComms(reg)
+}
+
+// withoutShm says that other transports do the work of shared memory, or that there are none.
+func (i *Instance) withoutShm(cause error) error {
+	var others []string
+	for _, m := range i.modules {
+		if m.Name() != "self" && !slices.Contains(others, m.Name()) {
+			others = append(others, m.Name())
+		}
+	}
+	if len(others) == 0 {
+		return fmt.Errorf("no shared memory on this host, and the parameter btl allows nothing else between processes: %w", cause)
+	}
+	i.Say("shm", fmt.Sprintf("no shared memory on this host, using %s instead: %v", strings.Join(others, ", "), cause))
+	return nil
 }
 
 // openMessaging opens the BML and the PML of the highest priority.
@@ -209,10 +235,7 @@ func (i *Instance) Say(key, message string) {
 	if i.said[key] > 1 {
 		return
 	}
-	if r, ok := i.job.(interface{ SayOnce(key, msg string) bool }); ok && r.SayOnce(key, message) {
-		return
-	}
-	if slices.Min(i.job.LocalRanks()) == i.job.Rank() {
+	if r, ok := i.job.(rte.Sayer); !ok || !r.SayOnce(key, message) {
 		say("rank %d: %s", i.job.Rank(), message)
 	}
 }
@@ -252,6 +275,7 @@ func (i *Instance) launcherSaysDead(rank int, cause error) {
 	if rank == i.job.Rank() || rank < 0 || rank >= len(i.procs) {
 		return
 	}
+	defer i.news.tell(rank)
 	i.engine.Lock()
 	i.procFailed(i.procs[rank], cause)
 	i.engine.Unlock()
@@ -292,15 +316,16 @@ func (i *Instance) Finalize() error {
 	}
 	var err error
 	if i.job.Size() > 1 && i.fatal.Load() == nil {
-		i.finalizing.Store(true)
 		err = i.world.coll.Barrier.Barrier()
+		i.finalizing.Store(true)
 		if errors.Is(err, ErrProcFailed) {
-			err = nil // the dead do not come; their death was reported where it mattered
-		}
-		i.drain()
-		// The last messages may lie in memory of a rank that is done: it must not go before all have read them.
-		if e := i.job.Fence(); err == nil && i.fatal.Load() == nil {
-			err = e
+			err = i.finishWithoutDead()
+		} else {
+			i.drain()
+			// The last messages may lie in memory of a rank that is done: it must not go before all have read them.
+			if e := i.job.Fence(); err == nil && i.fatal.Load() == nil {
+				err = e
+			}
 		}
 	}
 	i.teardown()
@@ -308,6 +333,41 @@ func (i *Instance) Finalize() error {
 		err = e
 	}
 	return i.world.explain("Finalize", err)
+}
+
+// finishWithoutDead waits for the living only; the death was reported where it mattered. This rank may have given up a
+// collective that others are still in: it serves them until the launcher says that all have come. What it has left to send
+// then, nobody wants.
+func (i *Instance) finishWithoutDead() error {
+	all := make(chan error, 1)
+	go func() { all <- i.job.Fence() }()
+	for {
+		i.engine.Lock()
+		i.engine.PollAll()
+		i.engine.Unlock()
+		select {
+		case err := <-all:
+			i.flush(time.Now().Add(flushTime))
+			return err
+		case <-time.After(50 * time.Microsecond):
+		}
+	}
+}
+
+// flushTime bounds how long BYEs may take to leave when a rank has died.
+const flushTime = 100 * time.Millisecond
+
+// flush says BYE to whoever still listens.
+func (i *Instance) flush(deadline time.Time) {
+	for out := false; !out && time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
+		out = true
+		i.engine.Lock()
+		i.engine.PollAll()
+		for _, m := range i.modules {
+			out = m.Flush() && out
+		}
+		i.engine.Unlock()
+	}
 }
 
 // drain moves until everything this rank has to send is out.

@@ -34,11 +34,10 @@ func (o *loneOp) Start(r *core.Request) error {
 // Cancel implements core.Operation.
 func (o *loneOp) Cancel(*core.Request) error { return nil }
 
-// Recycle implements core.Operation: the collector takes it.
-func (o *loneOp) Recycle(*core.Request) {}
-
 func loneRequest(c *Comm, op string, st Status) *core.Request {
-	r := &core.Request{Owner: &loneOp{st}, Op: op, Status: st}
+	r := &core.Request{Owner: &loneOp{st}}
+	r.Renew(nil, op, Undefined, Buffer{})
+	r.Status = st
 	if c != nil && c.inst != nil {
 		r.Engine = c.inst.engine
 		r.Comm = c.c
@@ -230,8 +229,20 @@ func indexed(err error, n int) error {
 // WaitAll waits for all requests. Several failures come as errors.Join of *Error with Index.
 func WaitAll(reqs ...Request) error {
 	var errs []error
-	for n, r := range reqs {
-		if _, err := r.Wait(); err != nil {
+	for n := range reqs {
+		r := &reqs[n]
+		if !r.h.Active() {
+			continue
+		}
+		q := r.h.R
+		if !q.Done() {
+			q.Engine.Wait(&q.Completion)
+		}
+		if q.Status.Err == nil {
+			r.h.Drop()
+			continue
+		}
+		if _, err := r.take(); err != nil {
 			errs = append(errs, indexed(err, n))
 		}
 	}

@@ -26,6 +26,9 @@ func Main(body func(world *Comm) error) {
 		msg := err.Error()
 		if r, ok := job.(rte.Reporter); !ok || !r.Report(msg) {
 			say("rank %d: %s", job.Rank(), msg)
+			if e, ok := job.(rte.Ender); ok {
+				e.End(exitCode(err))
+			}
 		}
 		os.Exit(exitCode(err))
 	}

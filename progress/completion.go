@@ -1,26 +1,32 @@
 package progress
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/ompi-go/ompi-go/internal/relaxed"
+)
 
 // Cond is what a goroutine waits for. Done is called from whichever goroutine drives the engine, after every pass that found
 // something and before sleeping; it must be cheap, and once true it must stay true.
 type Cond interface{ Done() bool }
 
 // Completion is the simplest Cond: a flag set once by the engine's driver. It is embedded in requests and reused.
-type Completion struct{ state atomic.Uint32 }
+type Completion struct{ state uint32 }
 
 // Done reports whether the operation is complete. It needs no lock.
-func (c *Completion) Done() bool { return c.state.Load() != 0 }
+func (c *Completion) Done() bool { return atomic.LoadUint32(&c.state) != 0 }
 
-// Reset makes the completion pending again.
-func (c *Completion) Reset() { c.state.Store(0) }
+// Reset makes the completion pending again. Nobody may be waiting for it.
+func (c *Completion) Reset() { relaxed.Store32(&c.state, 0) }
 
-// Complete marks c done and wakes whoever parked on it. Everything written before is visible to who sees Done.
+// SetDone makes the completion one of an operation that is over before anybody can wait for it.
+func (c *Completion) SetDone() { relaxed.Store32(&c.state, 1) }
+
+// Complete marks c done; whoever parked on it is woken when the caller, who holds the token, gives it back, or by the driver's
+// next pass. Everything written before is visible to who sees Done.
 func (e *Engine) Complete(c *Completion) {
-	c.state.Store(1) // sequentially consistent: a parker publishes itself, then looks at state once more
-	if e.parked.Load() != 0 {
-		e.wakeDone()
-	}
+	relaxed.Store32(&c.state, 1)
+	e.dirty = true
 }
 
 // AnyOf is done when one of its members is.

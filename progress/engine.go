@@ -15,6 +15,7 @@ package progress
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,7 +56,7 @@ type Stats struct {
 	Passes, Events uint64 // passes made, things found
 	Yields         uint64 // sched_yield calls
 	Sleeps         uint64 // real sleeps of the driver
-	Wakes          uint64 // rings received
+	Wakes          uint64 // sleeps that something ended, not a timer
 	Parks          uint64 // goroutines that waited while another drove
 }
 
@@ -64,8 +65,8 @@ type Engine struct {
 	mu   sync.Mutex   // the token
 	want atomic.Int32 // goroutines that wait for the token inside Lock
 
-	high []Poller // every pass
-	low  []Poller // every housekeeping pass
+	high []*Source // polled in every pass
+	low  []Poller  // every housekeeping pass
 	tick uint64
 
 	mode       idleMode
@@ -77,10 +78,12 @@ type Engine struct {
 	fds    fdSet
 	timers timerHeap
 
-	driving  atomic.Uint32 // 1: some goroutine has the driver's role; changed with the token held
-	parked   atomic.Int32  // entries of waiters
-	wmu      sync.Mutex    // guards waiters; a leaf lock
+	driving  uint32       // atomic; 1: some goroutine has the driver's role; changed with the token held
+	dirty    bool         // something was completed since parked waiters were last looked at; guarded by the token
+	parked   atomic.Int32 // entries of waiters
+	wmu      sync.Mutex   // guards waiters; a leaf lock
 	waiters  []*waiter
+	outside  atomic.Int32 // parked waiters whose conditions nobody completes here: see WaitOutside
 	sleepers []Sleeper
 	asleep   atomic.Uint32 // the driver sleeps and needs a ring, and which: see idle.go
 	busy     atomic.Int32  // see Busy
@@ -103,24 +106,55 @@ func New(cfg Config) *Engine {
 	return e
 }
 
-// AddPoller adds a poller that runs in every pass. The caller holds the token.
-func (e *Engine) AddPoller(p Poller) { e.high = append(e.high, p) }
+// Source is a poller's place in the engine. It is polled in every pass while it is on: a transport with nothing to look at
+// switches itself off, so that a pass costs only what may find something.
+type Source struct {
+	e  *Engine
+	p  Poller
+	at int // in e.high, -1: off
+}
+
+// AddPoller makes a source for p, switched on. The caller holds the token.
+func (e *Engine) AddPoller(p Poller) *Source {
+	s := &Source{e: e, p: p, at: -1}
+	s.On()
+	return s
+}
+
+// On has the source polled. The caller holds the token.
+func (s *Source) On() {
+	if s.at < 0 {
+		s.at = len(s.e.high)
+		s.e.high = append(s.e.high, s)
+	}
+}
+
+// Off stops polling the source; it may be called from Poll. The caller holds the token.
+func (s *Source) Off() {
+	if s.at < 0 {
+		return
+	}
+	last := len(s.e.high) - 1
+	moved := s.e.high[last]
+	s.e.high[s.at] = moved
+	moved.at = s.at
+	s.e.high[last] = nil
+	s.e.high = s.e.high[:last]
+	s.at = -1
+}
 
 // AddLowPoller adds a poller that runs about every thousandth pass. The caller holds the token.
 func (e *Engine) AddLowPoller(p Poller) { e.low = append(e.low, p) }
 
-// RemovePoller takes a poller out. The caller holds the token and is not inside a pass.
+// RemovePoller takes a poller out. The caller holds the token.
 func (e *Engine) RemovePoller(p Poller) {
-	drop := func(l []Poller) []Poller {
-		out := make([]Poller, 0, len(l))
-		for _, q := range l {
-			if q != p {
-				out = append(out, q)
-			}
+	for _, s := range e.high {
+		if s.p == p {
+			s.Off()
+			break
 		}
-		return out
 	}
-	e.high, e.low = drop(e.high), drop(e.low)
+	e.low = slices.DeleteFunc(slices.Clone(e.low), func(q Poller) bool { return q == p })
 }
 
 // AddSleeper adds a transport to tell when the engine sleeps. The caller holds the token.
@@ -134,7 +168,11 @@ func (e *Engine) Stats() Stats {
 }
 
 // Poll makes one pass. The caller holds the token.
-func (e *Engine) Poll() int { return e.pass() }
+func (e *Engine) Poll() int {
+	n := e.pass()
+	e.stats.Events += uint64(n)
+	return n
+}
 
 // PollAll makes one pass that also looks at file descriptors and timers. The caller holds the token.
 func (e *Engine) PollAll() int {
@@ -142,13 +180,16 @@ func (e *Engine) PollAll() int {
 	if e.fds.live != 0 {
 		n += e.fds.poll()
 	}
+	e.stats.Events += uint64(n)
 	return n
 }
 
 func (e *Engine) pass() int {
 	n := 0
-	for _, p := range e.high {
-		n += p.Poll()
+	for i := len(e.high) - 1; i >= 0; i-- { // backwards: a source may switch itself off
+		if i < len(e.high) {
+			n += e.high[i].p.Poll()
+		}
 	}
 	e.tick++
 	if e.tick&uint64(e.fds.every-1) == 0 && e.fds.live != 0 {

@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -163,23 +162,21 @@ func (s *fdSet) poll() int {
 	return handled
 }
 
-// block waits until the set is ready, or the timeout (< 0: none) has passed.
-func (s *fdSet) block(timeout time.Duration) {
+// block waits until the set is ready, or the timeout (< 0: none) has passed, and reports whether the set is ready.
+func (s *fdSet) block(timeout time.Duration) bool {
 	var deadline time.Time
 	if timeout >= 0 {
 		deadline = time.Now().Add(timeout)
 	}
 	if err := s.file.SetReadDeadline(deadline); err != nil {
-		return // closed: the caller looks at its condition again
+		return false // closed: the caller looks at its condition again
 	}
 	var probe [1]unix.EpollEvent
 	err := s.conn.Read(func(fd uintptr) bool {
 		n, errno := epollWaitRaw(int(fd), probe[:])
 		return errno != 0 || n > 0
 	})
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return
-	}
+	return err == nil // else the time is up, or the set was closed
 }
 
 func (s *fdSet) ring() {

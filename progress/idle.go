@@ -106,6 +106,10 @@ func (e *Engine) sleep(c Cond) {
 		e.job.n.Add(-1) // before asleep: who clears that counts this rank back
 	}
 	e.asleep.Store(how)
+	if e.dirty || e.outside.Load() != 0 { // the store above is a barrier
+		e.dirty = false
+		e.wakeDone()
+	}
 	n := e.pass()
 	if how == onFDs {
 		n += e.fds.poll()
@@ -117,15 +121,18 @@ func (e *Engine) sleep(c Cond) {
 		e.stats.Sleeps++
 		timeout := e.untilTimer()
 		e.mu.Unlock()
+		var rung bool
 		if how == onFDs {
-			e.fds.block(timeout)
+			rung = e.fds.block(timeout)
 		} else {
-			e.blockOnBell(timeout)
+			rung = e.blockOnBell(timeout)
 		}
 		e.mu.Lock()
-		e.stats.Wakes++
+		if rung {
+			e.stats.Wakes++
+		}
 		if len(e.timers) > 0 {
-			e.runTimers(time.Now())
+			e.stats.Events += uint64(e.runTimers(time.Now()))
 		}
 	}
 	if e.asleep.Swap(awake) != awake && e.job != nil {
@@ -137,16 +144,19 @@ func (e *Engine) sleep(c Cond) {
 	}
 }
 
-func (e *Engine) blockOnBell(timeout time.Duration) {
+// blockOnBell waits for the bell, and reports whether that and not the timeout (< 0: none) ended it.
+func (e *Engine) blockOnBell(timeout time.Duration) bool {
 	if timeout < 0 {
 		<-e.bell
-		return
+		return true
 	}
 	t := time.NewTimer(timeout)
 	defer t.Stop()
 	select {
 	case <-e.bell:
+		return true
 	case <-t.C:
+		return false
 	}
 }
 

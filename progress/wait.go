@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/ompi-go/ompi-go/internal/relaxed"
 )
 
 // Three roles. The token holder may touch the domain's state, for the length of one operation. The driver (e.driving) is the
@@ -33,10 +35,23 @@ func (e *Engine) Lock() {
 	}
 }
 
-// Unlock gives the token back.
+// Unlock gives the token back. Giving it back is a full barrier: a waiter that enlisted too late to be seen below has seen what
+// was completed.
 func (e *Engine) Unlock() {
+	dirty := e.dirty
+	e.dirty = false
 	e.mu.Unlock()
-	if e.parked.Load() != 0 && e.driving.Load() == 0 {
+	if e.parked.Load() != 0 {
+		e.serve(dirty)
+	}
+}
+
+// serve does what giving the token back owes to those who are parked.
+func (e *Engine) serve(dirty bool) {
+	if dirty {
+		e.wakeDone()
+	}
+	if atomic.LoadUint32(&e.driving) == 0 {
 		e.handOff()
 	}
 }
@@ -48,20 +63,43 @@ func (e *Engine) Wait(c Cond) {
 			e.park(c)
 		}
 	}
+	e.passOn()
 }
 
 // WaitLocked waits until c is done. The caller holds the token and holds it again on return; it may be given away between.
 func (e *Engine) WaitLocked(c Cond) {
 	for !c.Done() {
-		if e.driving.Load() == 0 {
-			e.driving.Store(1)
+		if atomic.LoadUint32(&e.driving) == 0 {
+			e.setDriving(1)
 			e.drive(c)
-			e.driving.Store(0)
+			e.setDriving(0)
 			continue
 		}
-		e.mu.Unlock()
+		e.Unlock()
 		e.park(c)
 		e.Lock()
+	}
+}
+
+// WaitOutside is Wait for a condition that nobody completes through this engine, such as a word in shared memory. Whoever makes
+// it true wakes the engine afterwards (Wake, or the bell of package shm). While the caller is parked because another goroutine
+// drives, the driver looks at the condition in every pass.
+func (e *Engine) WaitOutside(c Cond) {
+	for !c.Done() {
+		if !e.tryDrive(c) {
+			e.outside.Add(1)
+			e.park(c)
+			e.outside.Add(-1)
+		}
+	}
+	e.passOn()
+}
+
+// passOn is what a goroutine owes that leaves a wait: it may have been chosen to drive, or have held the token for a look (vacant)
+// just when another waiter tried for it.
+func (e *Engine) passOn() {
+	if e.parked.Load() != 0 && atomic.LoadUint32(&e.driving) == 0 {
+		e.handOff()
 	}
 }
 
@@ -78,18 +116,21 @@ type stoppable struct {
 
 func (s *stoppable) Done() bool { return s.c.Done() || s.stop.Load() }
 
+// setDriving needs no fence: the token's return, which follows, is one, and who looks without the token does so after it.
+func (e *Engine) setDriving(v uint32) { relaxed.Store32(&e.driving, v) }
+
 // tryDrive drives until c is done if the token is free and nobody drives.
 func (e *Engine) tryDrive(c Cond) bool {
 	if !e.mu.TryLock() {
 		return false
 	}
-	if e.driving.Load() != 0 {
+	if atomic.LoadUint32(&e.driving) != 0 {
 		e.mu.Unlock()
 		return false
 	}
-	e.driving.Store(1)
+	e.setDriving(1)
 	e.drive(c)
-	e.driving.Store(0)
+	e.setDriving(0)
 	e.Unlock()
 	return true
 }
@@ -105,6 +146,10 @@ func (e *Engine) drive(c Cond) {
 		}
 		if c.Done() {
 			return
+		}
+		if e.outside.Load() != 0 || e.dirty && e.parked.Load() != 0 {
+			e.dirty = false
+			e.wakeDone()
 		}
 		if e.want.Load() != 0 {
 			e.lend()
@@ -138,9 +183,7 @@ func (e *Engine) park(c Cond) {
 	if !c.Done() && !e.vacant() {
 		e.blockOn(w)
 	}
-	if e.delist(w) && c.Done() && e.driving.Load() == 0 {
-		e.handOff() // chosen to drive, but done: pass the duty on
-	}
+	e.delist(w)
 }
 
 // vacant reports whether the driver's place is free for the taking; if it cannot tell, the token's holder will hand off.
@@ -148,7 +191,7 @@ func (e *Engine) vacant() bool {
 	if !e.mu.TryLock() {
 		return false
 	}
-	free := e.driving.Load() == 0
+	free := atomic.LoadUint32(&e.driving) == 0
 	e.mu.Unlock()
 	return free
 }
@@ -208,8 +251,8 @@ func (e *Engine) enlist(c Cond, sleeping bool) *waiter {
 	return w
 }
 
-// delist takes w out and reports whether it had been chosen to drive.
-func (e *Engine) delist(w *waiter) bool {
+// delist takes w out. Who was chosen to drive now drives, or hands off when it leaves Wait or gives the token back.
+func (e *Engine) delist(w *waiter) {
 	e.wmu.Lock()
 	for i, x := range e.waiters {
 		if x == w {
@@ -217,12 +260,10 @@ func (e *Engine) delist(w *waiter) bool {
 			break
 		}
 	}
-	chosen := w.chosen
 	w.cond = nil
 	e.wmu.Unlock()
 	e.parked.Add(-1)
 	waiterPool.Put(w)
-	return chosen
 }
 
 // wakeDone wakes every waiter whose condition holds.
@@ -264,11 +305,12 @@ func (e *Engine) Busy(n int32) {
 // TryPoll makes one pass over everything unless somebody else drives. The caller holds the token. It is how calls that only test
 // make progress.
 func (e *Engine) TryPoll() int {
-	if e.driving.Load() != 0 {
+	if atomic.LoadUint32(&e.driving) != 0 {
 		return 0
 	}
-	e.driving.Store(1)
+	e.setDriving(1)
 	n := e.pass()
-	e.driving.Store(0)
+	e.stats.Events += uint64(n)
+	e.setDriving(0)
 	return n
 }

@@ -7,12 +7,34 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // UsableCores is how many cores this process may keep busy: those of its CPU affinity when it started, or fewer if a cgroup
 // limits its CPU time. A limit of 2.5 cores counts as 2, since ranks that poll would be throttled on a third. At least 1.
 func UsableCores() int {
 	n := runtime.NumCPU()
+	if q := cgroupCores(os.DirFS("/")); q > 0 && q < float64(n) {
+		n = max(1, int(q))
+	}
+	return n
+}
+
+// HostCoresVar is how mpirun tells its ranks the cores of the host.
+const HostCoresVar = "OMPI_GO_HOST_CORES"
+
+// HostCores is how many cores the job's ranks on this host have together. A rank that its launcher has bound sees only its own
+// part in UsableCores. Our mpirun tells; other launchers, as the parent, are not bound that way themselves.
+func HostCores() int {
+	if n, err := strconv.Atoi(os.Getenv(HostCoresVar)); err == nil && n > 0 {
+		return n
+	}
+	n := runtime.NumCPU()
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(os.Getppid(), &set); err == nil {
+		n = max(n, set.Count())
+	}
 	if q := cgroupCores(os.DirFS("/")); q > 0 && q < float64(n) {
 		n = max(1, int(q))
 	}

@@ -20,7 +20,8 @@ type Hub struct {
 	kvs    map[hubKey][]byte
 	staged map[hubKey][]byte // put since the last fence
 	ranks  []hubRank
-	err    *AbortError // set before done is closed
+	said   map[string]bool // keys of SayOnce
+	err    *AbortError     // set before done is closed
 
 	// The fence under way. Invariant: entered counts ranks waiting that are present; 0 <= entered <= present.
 	entered, present int
@@ -46,7 +47,7 @@ func NewHub(n int) *Hub {
 	}
 	h := &Hub{
 		id: uuid.New(), size: n, done: make(chan struct{}),
-		kvs: map[hubKey][]byte{}, staged: map[hubKey][]byte{},
+		kvs: map[hubKey][]byte{}, staged: map[hubKey][]byte{}, said: map[string]bool{},
 		ranks: make([]hubRank, n), present: n, release: make(chan struct{}),
 	}
 	rand.Read(h.secret[:]) // never fails
@@ -255,6 +256,15 @@ func (j *hubJob) OnFailure(f func(rank int, cause error)) {
 	for _, d := range known {
 		f(d.rank, d.cause)
 	}
+}
+
+// SayOnce implements Sayer.
+func (j *hubJob) SayOnce(key, _ string) bool {
+	j.h.mu.Lock()
+	defer j.h.mu.Unlock()
+	said := j.h.said[key]
+	j.h.said[key] = true
+	return said
 }
 
 // OnScrape does nothing: there is no launcher to ask, and whoever runs the ranks holds their metrics.

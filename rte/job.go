@@ -58,6 +58,18 @@ type Reporter interface {
 	Report(msg string) bool
 }
 
+// Sayer is an optional ability of a Job: telling the user something once, however many ranks say it under the same key. SayOnce
+// returns true when msg is taken care of, by the launcher or because another rank has said it; else the caller prints it.
+type Sayer interface {
+	SayOnce(key, msg string) bool
+}
+
+// Ender is an optional ability of a Job: ending this process for an error that it has printed, so that the launcher reads what
+// was printed and ends the other ranks. End does not return; the exit status is as with Abort.
+type Ender interface {
+	End(code int)
+}
+
 // Locality is how near a peer is.
 type Locality uint8
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 
 	"github.com/ompi-go/ompi-go/rte/control"
 	"github.com/ompi-go/ompi-go/rte/pmi"
@@ -35,6 +36,7 @@ type wireJob struct {
 	dead   []death
 	watch  []func(rank int, cause error)
 	scrape func() ([]byte, error)
+	claims []int // sockets whose names say that this rank has said something
 }
 
 type death struct {
@@ -167,12 +169,49 @@ func (j *wireJob) Finalize() error {
 	if j.finalized.Swap(true) {
 		return nil
 	}
+	j.mu.Lock()
+	for _, fd := range j.claims {
+		unix.Close(fd)
+	}
+	j.claims = nil
+	j.mu.Unlock()
 	return j.pmi.Finalize()
 }
 
 // Report implements Reporter under our mpirun.
 func (j *wireJob) Report(msg string) bool {
 	return j.ctl != nil && j.ctl.Send(control.Message{Kind: control.Report, Text: msg}) == nil
+}
+
+// SayOnce implements Sayer. Our mpirun hears all ranks and lets the lowest speak. Other launchers offer no such thing: there the
+// ranks of a host compete for a name, and the first to have it speaks.
+func (j *wireJob) SayOnce(key, msg string) bool {
+	if j.ctl != nil {
+		return j.ctl.Send(control.Message{Kind: control.Note, Key: key, Text: msg}) == nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	// The abstract namespace: the name goes with the process, whatever becomes of that.
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "@ompi-go/" + j.id.String() + "/said/" + key}); err != nil {
+		unix.Close(fd)
+		return errors.Is(err, unix.EADDRINUSE)
+	}
+	j.claims = append(j.claims, fd)
+	return false
+}
+
+// End implements Ender.
+func (j *wireJob) End(code int) {
+	j.ending.Store(true)
+	if j.ctl == nil {
+		time.Sleep(sayTime)
+		_ = j.pmi.Abort(exitStatus(code)) // the launcher sees the status in any case
+	}
+	j.opt.exit(exitStatus(code))
 }
 
 // lost ends the process when the launcher is gone: nobody would ever hear of this rank again, and its peers go the same way.

@@ -16,6 +16,7 @@ import (
 
 // segment is this rank's memfd and what goes with it.
 type segment struct {
+	sys          *kernel
 	fd           int
 	size         int64
 	region       *core.Region
@@ -31,15 +32,17 @@ type span struct{ off, size int64 }
 
 const pageSize = 4096
 
-// fault points of tests: what the kernel would answer. They are fields of a value that tests replace before any Domain exists.
+// kernel is what may fail for want of memory. Tests give a Domain one that does.
 type kernel struct {
 	memfd     func(name string, flags int) (int, error)
 	fallocate func(fd int, mode uint32, off, n int64) error
 }
 
-var sys = kernel{memfd: unix.MemfdCreate, fallocate: unix.Fallocate}
+func realKernel() *kernel { return &kernel{memfd: unix.MemfdCreate, fallocate: unix.Fallocate} }
 
 func (d *Domain) openSegment() (err error) {
+	d.engine.Lock()
+	defer d.engine.Unlock()
 	size := d.opt.SegmentSize
 	if size <= 0 {
 		size = max(64<<20, int64(len(d.local))<<20)
@@ -54,13 +57,18 @@ func (d *Domain) openSegment() (err error) {
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &lim); err == nil && lim.Cur < uint64(size) {
 		return fmt.Errorf("shm: a shared segment of %d bytes exceeds this process's file size limit of %d (ulimit -f); raise it or lower shm_segment_size", size, lim.Cur)
 	}
-	fd, err := sys.memfd("ompi-go", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	fd, err := d.sys.memfd("ompi-go", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return fmt.Errorf("shm: memfd_create: %w", err)
 	}
 	defer func() {
-		if err != nil {
+		switch {
+		case err == nil:
+		case d.seg == nil:
 			unix.Close(fd)
+		default:
+			_ = d.closeSegment() // the first error is the one to tell
+			d.seg = nil
 		}
 	}()
 	if err := unix.Ftruncate(fd, size); err != nil {
@@ -69,20 +77,18 @@ func (d *Domain) openSegment() (err error) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		return fmt.Errorf("shm: sealing a segment: %w", err)
 	}
-	if err := sys.fallocate(fd, 0, 0, head); err != nil {
+	if err := d.sys.fallocate(fd, 0, 0, head); err != nil {
 		return fmt.Errorf("shm: no memory for a segment's first %d bytes: %w", head, err)
 	}
 	region, err := mapFD(fd, size, core.RegionMapped)
 	if err != nil {
 		return err
 	}
-	d.seg = &segment{fd: fd, size: size, region: region, top: head, bell: -1}
+	d.seg = &segment{sys: d.sys, fd: fd, size: size, region: region, top: head, bell: -1}
 	d.seg.noMembarrier = membarrier(membarrierRegisterGlobalExpedited) != nil || membarrier(membarrierGlobalExpedited) != nil
 	d.ctl = controlAt(region.Base(), len(d.local))
 	d.ctl.id = identity{magic: controlMagic, version: controlVersion, rank: uint32(d.job.Rank()), local: uint32(len(d.local)), job: d.job.ID(), self: uint64(uintptr(region.Base()))}
 	allowPeers()
-	d.engine.Lock()
-	defer d.engine.Unlock()
 	if len(d.local) > 1 {
 		if err := d.openBell(); err != nil {
 			return err
@@ -91,8 +97,11 @@ func (d *Domain) openSegment() (err error) {
 			return err
 		}
 	}
+	if err := d.job.Put(cardKey, d.card()); err != nil {
+		return err
+	}
 	d.engine.AddSleeper(d)
-	return d.job.Put(cardKey, d.card())
+	return nil
 }
 
 // allowPeers lets the launcher's descendants look into this process where yama forbids it otherwise; elsewhere it does nothing.
@@ -121,7 +130,7 @@ func (s *segment) alloc(n int64) (Piece, unsafe.Pointer, error) {
 			return 0, nil, fmt.Errorf("shm: a shared segment of %d bytes is full; raise shm_segment_size", s.size)
 		}
 		off = s.top
-		if err := sys.fallocate(s.fd, 0, off, n); err != nil {
+		if err := s.sys.fallocate(s.fd, 0, off, n); err != nil {
 			return 0, nil, fmt.Errorf("shm: no memory for %d more bytes of a shared segment: %w", n, err)
 		}
 		s.top += n
@@ -228,10 +237,26 @@ func (d *Domain) openPeer(rank int, c card) (int, error) {
 		}
 	}
 	fd, err := d.fetch(rank, c.pid)
-	if err != nil {
-		return -1, errors.Join(procErr, err)
+	switch {
+	case err == nil:
+		return fd, nil
+	case ended(c.pid):
+		return -1, fmt.Errorf("%w: process %d", os.ErrProcessDone, c.pid)
+	case procErr != nil:
+		return -1, fmt.Errorf("%w; %w", procErr, err)
 	}
-	return fd, nil
+	return -1, err
+}
+
+// ended reports whether a process has ended, perhaps without having been waited for yet.
+func ended(pid int) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return errors.Is(err, unix.ESRCH)
+	}
+	defer unix.Close(fd)
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+	return err == nil && n == 1
 }
 
 func (d *Domain) closeSegment() error {

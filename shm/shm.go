@@ -49,6 +49,7 @@ type Domain struct {
 	ctl    *control
 	hub    *Hub     // in-process
 	seg    *segment // between processes
+	sys    *kernel
 
 	mu     sync.Mutex
 	heap   map[Piece]heapPiece // in-process pieces
@@ -74,11 +75,16 @@ type Config struct {
 	Engine  *progress.Engine
 	Options Options
 	Hub     *Hub // nil between processes
+
+	sys *kernel // nil: the real one
 }
 
 // Open makes the rank's segment and publishes its card. Peers can attach after the job's next Fence.
 func Open(cfg Config) (*Domain, error) {
-	d := &Domain{job: cfg.Job, engine: cfg.Engine, opt: cfg.Options, hub: cfg.Hub, local: cfg.Job.LocalRanks()}
+	d := &Domain{job: cfg.Job, engine: cfg.Engine, opt: cfg.Options, hub: cfg.Hub, sys: cfg.sys, local: cfg.Job.LocalRanks()}
+	if d.sys == nil {
+		d.sys = realKernel()
+	}
 	d.index = make(map[int]int, len(d.local))
 	for i, r := range d.local {
 		d.index[r] = i

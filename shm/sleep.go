@@ -37,7 +37,7 @@ func (d *Domain) NeedFence() bool { return d.seg == nil || d.seg.noMembarrier }
 
 // Arm publishes that this rank sleeps (progress.Sleeper).
 func (d *Domain) Arm() {
-	if d.seg == nil {
+	if d.seg == nil || d.closed { // a closed domain's memory is no longer mapped
 		return
 	}
 	d.ctl.asleep.Store(1)
@@ -48,7 +48,7 @@ func (d *Domain) Arm() {
 
 // Disarm takes it back.
 func (d *Domain) Disarm() {
-	if d.seg != nil {
+	if d.seg != nil && !d.closed {
 		d.ctl.asleep.Store(0)
 	}
 }

@@ -122,12 +122,3 @@ func (m *manager) Drop(mod btl.Module, p *core.Proc) bool {
 	arrange(ep, rest)
 	return true
 }
-
-// Counts gives the traffic counters, for metrics. The token is held.
-func (m *manager) Counts() []*bml.Counts {
-	var out []*bml.Counts
-	for _, c := range m.counts {
-		out = append(out, c)
-	}
-	return out
-}

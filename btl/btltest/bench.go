@@ -14,6 +14,7 @@ import (
 // Benchmark measures latency, message rate and bandwidth between two ranks, each driven by a goroutine of its own. Numbers mean
 // something on idle cores only.
 func Benchmark(b *testing.B, cfg Config) {
+	cfg.Hot = true
 	for _, n := range []int{8, 1024} {
 		b.Run(fmt.Sprintf("PingPong/%d", n), func(b *testing.B) { benchPingPong(b, cfg, n) })
 	}
@@ -32,7 +33,6 @@ type player struct {
 	want  int
 	frags int
 	dst   []byte
-	first [1]byte
 }
 
 func (p *player) Receive(int, []byte, []byte)            { p.got++ }
@@ -151,8 +151,6 @@ func benchBandwidth(b *testing.B, cfg Config, n int) {
 		binary.LittleEndian.PutUint64(f.Hdr[:], uint64(off))
 		frags = append(frags, f)
 	}
-	ack := make([]byte, 1)
-	_ = ack
 	b.SetBytes(int64(n))
 	b.ResetTimer()
 	both(a, z, func() {

@@ -18,12 +18,13 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/progress"
 )
 
 func init() { mca.Register(component{}) }
 
 type options struct {
-	EagerLimit     int64 `mca:"eager_limit" default:"64k" min:"128" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
+	EagerLimit     int64 `mca:"eager_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
 	RndvEagerLimit int64 `mca:"rndv_eager_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"payload that travels with a rendezvous header"`
 	MaxSendSize    int64 `mca:"max_send_size" default:"256k" min:"128" max:"1g" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	MinGetSize     int64 `mca:"min_get_size" default:"64k" min:"0" level:"5" unit:"bytes" help:"contiguous messages from this size on are copied once, from buffer to buffer"`
@@ -41,7 +42,8 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 		return nil, err
 	}
 	env.Engine.Lock()
-	env.Engine.AddPoller(m)
+	m.source = env.Engine.AddPoller(m)
+	m.source.Off()
 	env.Engine.Unlock()
 	return []btl.Module{m}, nil
 }
@@ -67,6 +69,7 @@ type module struct {
 	ring     []pending // made with the first message: most ranks never talk to themselves
 	sent     uint64    // Invariant: got <= sent <= got+ringSize
 	got      uint64
+	source   *progress.Source // on while something is in the ring
 	polling  bool
 	closed   bool
 	packed   []byte // what Poll packs into, at most one fragment
@@ -132,6 +135,7 @@ func (ep *endpoint) Send(f *btl.Frag) (bool, error) {
 		f.Conv.SetPosition(f.Conv.Position() + int64(f.Len))
 	}
 	ep.sent++
+	ep.source.On()
 	return false, nil
 }
 
@@ -147,6 +151,7 @@ func (ep *endpoint) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointer, 
 	binary.LittleEndian.PutUint64(p.hdr[8:], h1)
 	copy(p.inline[:n], unsafe.Slice((*byte)(data), n))
 	ep.sent++
+	ep.source.On()
 	return true
 }
 
@@ -171,6 +176,9 @@ func (m *module) Poll() int {
 		f.Owner.FragDone(f, nil)
 	}
 	m.polling = false
+	if m.sent == m.got {
+		m.source.Off()
+	}
 	return n
 }
 

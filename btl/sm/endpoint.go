@@ -46,12 +46,20 @@ func (ep *endpoint) ready() error {
 		}
 	}
 	if !ep.ring.room() {
-		if ep.dead != nil {
-			return ep.dead
-		}
-		return btl.ErrAgain
+		return ep.full()
 	}
 	return nil
+}
+
+// full is why nothing can be taken: no room now, or never again.
+func (ep *endpoint) full() error {
+	switch {
+	case ep.dead != nil:
+		return ep.dead
+	case ep.ring.bad:
+		return fmt.Errorf("btl sm: rank %d wrote garbage into shared memory", ep.proc.Rank)
+	}
+	return btl.ErrAgain
 }
 
 // ring the peer if it sleeps. Its flag is read after the slot was written: where the reader of the flag cannot be sure that the
@@ -121,10 +129,7 @@ func (ep *endpoint) Send(f *btl.Frag) (bool, error) {
 	}
 	off, end, ok := r.reserve(uint32(f.Len))
 	if !ok {
-		if ep.dead != nil {
-			return false, ep.dead
-		}
-		return false, btl.ErrAgain
+		return false, ep.full()
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Add(slot, 8)), hdr), f.Hdr[:hdr])
 	fill(f, unsafe.Add(r.data, off))

@@ -45,7 +45,7 @@ func (m *module) Limits() btl.Limits {
 		Latency: o.Latency, Bandwidth: o.Bandwidth, Exclusivity: o.Exclusivity}
 }
 
-// AddProcs attaches the segments of the peers on this host. Rings are made when the first message goes.
+// AddProcs attaches the segments of the peers on this host, and makes the rings to them.
 func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 	eps, errs := make([]btl.Endpoint, len(procs)), make([]error, len(procs))
 	for i, p := range procs {
@@ -54,16 +54,28 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 			continue
 		}
 		peer, err := m.shm.Attach(p.Rank)
+		ep := &endpoint{m: m, peer: peer, proc: p}
+		if err == nil {
+			err = m.watch(p, peer)
+		}
+		if errors.Is(err, os.ErrProcessDone) {
+			// Other transports would not find it either: whoever sends to it learns that it has died.
+			ep.dead, ep.noCopy = err, err
+			eps[i] = ep
+			m.env.Upcalls.EndpointFailed(m, p, true, err)
+			continue
+		}
+		if err == nil {
+			m.chooseCopy(ep)
+			// The ring is made now, not with the first message: when there is no room for it, others can still do its work.
+			if err = ep.connect(); err != nil {
+				m.env.Upcalls.Say("sm-ring", fmt.Sprintf("shared memory is not used with all ranks of this host: %v", err))
+			}
+		}
 		if err != nil {
 			errs[i] = err
 			continue
 		}
-		ep := &endpoint{m: m, peer: peer, proc: p}
-		if err := m.watch(p, peer); err != nil {
-			errs[i] = err
-			continue
-		}
-		m.chooseCopy(ep)
 		m.eps = append(m.eps, ep)
 		eps[i] = ep
 	}
@@ -78,7 +90,7 @@ func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
 	fd, err := unix.PidfdOpen(peer.PID(), unix.PIDFD_NONBLOCK)
 	if err != nil {
 		if errors.Is(err, unix.ESRCH) {
-			return fmt.Errorf("process %d is gone", peer.PID())
+			return fmt.Errorf("%w: process %d of rank %d", os.ErrProcessDone, peer.PID(), p.Rank)
 		}
 		m.env.Upcalls.Say("sm-pidfd", fmt.Sprintf("the death of a peer on this host will be noticed only through the launcher: pidfd_open: %v", err))
 		return nil
@@ -191,6 +203,12 @@ func (m *module) accept(rank int, p shm.Piece) {
 	fail := func(err error) {
 		m.env.Upcalls.EndpointFailed(m, m.env.Procs[rank], false, fmt.Errorf("shared memory with rank %d: %w", rank, err))
 	}
+	for _, c := range m.rings {
+		if c.peer == rank {
+			fail(errors.New("it offers a second ring"))
+			return
+		}
+	}
 	box, err := m.shm.At(rank, p, line)
 	if err != nil {
 		fail(err)
@@ -234,7 +252,7 @@ func (m *module) chooseCopy(ep *endpoint) {
 	default:
 		if err := ep.peer.TryCMA(readPeer); err != nil {
 			ep.noCopy = err
-			if !errors.Is(err, os.ErrProcessDone) {
+			if !errors.Is(err, unix.ESRCH) { // else it has just ended, which its pidfd tells
 				m.env.Upcalls.Say("sm-cma", fmt.Sprintf("large messages between processes of this host are copied twice: process_vm_readv: %v", err))
 			}
 		}

@@ -65,6 +65,7 @@ type producer struct {
 	free uint64   // data bytes ever given back: tail-free <= size
 	ends []uint64 // tail behind each slot's data, by slot
 	head uint32   // head as last read
+	bad  bool     // the consumer wrote nonsense: nothing more goes this way
 }
 
 func (p *producer) init(box unsafe.Pointer, g geometry) {
@@ -84,8 +85,9 @@ func (p *producer) room() bool {
 
 func (p *producer) refresh() bool {
 	head := (*atomic.Uint32)(unsafe.Add(p.box, line)).Load()
-	if d := p.pos - head; d > p.mask+1 {
-		return false // nonsense from the peer: never overwrite what it has not read
+	if head-p.head > p.pos-p.head {
+		p.bad = true // it went back, or beyond what was written: never overwrite what the peer has not read
+		return false
 	}
 	for h := p.head; h != head; h++ {
 		p.free = p.ends[h&p.mask]

@@ -24,6 +24,7 @@ type endpoint struct {
 
 	err  error // why nothing can be sent any more: the peer failed, or left
 	dead bool
+	told bool // the upper layer knows
 
 	// See resend.go.
 	resend    []kept // messages of broken links that must travel again, in order
@@ -173,7 +174,7 @@ func (ep *endpoint) fail(cause error, dead bool) {
 // left is the good end: BYE on every link.
 func (ep *endpoint) left() {
 	if ep.err == nil {
-		ep.err = fmt.Errorf("btl tcp: %s has left the job (it said BYE)", ep.name())
+		ep.err, ep.told = fmt.Errorf("btl tcp: %s has left the job (it said BYE)", ep.name()), true
 		ep.release(ep.err)
 	}
 }
@@ -203,6 +204,10 @@ func (ep *endpoint) release(err error) {
 // attend is called from Poll: to tell of the failure, or to go on with what broken links have left.
 func (ep *endpoint) attend() {
 	if ep.err != nil {
+		if ep.told {
+			return // it was uneasy more than once
+		}
+		ep.told = true
 		ep.m.env.Upcalls.EndpointFailed(ep.m, ep.proc, ep.dead, ep.err)
 		return
 	}
@@ -224,7 +229,7 @@ func (ep *endpoint) flush() bool {
 
 func (ep *endpoint) close() {
 	if ep.err == nil {
-		ep.err = errClosed
+		ep.err, ep.told = errClosed, true
 	}
 	ep.release(errClosed)
 }

@@ -27,9 +27,10 @@ type module struct {
 	eps       []*endpoint // by job rank; nil until wanted
 
 	// The links that talked last, which Poll reads directly. Invariant: nhot <= len(hot), turn < max(1, nhot).
-	hot  [4]*link
-	nhot int
-	turn int
+	hot    [4]*link
+	nhot   int
+	source *progress.Source // on while there is a hot link or something uneasy
+	turn   int
 
 	uneasy    []uneasy // what Poll must look after, outside of any upcall
 	conns     map[*conn]struct{}
@@ -53,6 +54,7 @@ type Stats struct {
 	Refused         uint64 // callers refused
 	Retired         uint64 // links that broke
 	Resent          uint64 // messages sent again over another link
+	Resumed         uint64 // large messages received in two parts, over two links
 }
 
 func (component) Open(env *btl.Env) ([]btl.Module, error) {
@@ -65,6 +67,9 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	}
 	if env.Job.Size() == 1 {
 		return nil, fmt.Errorf("%w: tcp: the job has one rank, there is nobody to connect to", btl.ErrUnavailable)
+	}
+	if env.Shm != nil && env.Shm.InProcess() && env.Params.Selection("btl").Allows("sm") {
+		return nil, fmt.Errorf("%w: tcp: all ranks are goroutines of this process and share its memory", btl.ErrUnavailable)
 	}
 	ifaces, err := systemIfaces()
 	if err != nil {
@@ -92,7 +97,8 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 		m.closeListeners(nil)
 		return nil, fmt.Errorf("btl tcp: publishing the business card: %w", err)
 	}
-	m.engine.AddPoller(m)
+	m.source = m.engine.AddPoller(m)
+	m.source.Off()
 	return []btl.Module{m}, nil
 }
 
@@ -250,6 +256,9 @@ func (m *module) Poll() int {
 	if len(m.uneasy) != 0 {
 		n += m.soothe()
 	}
+	if m.nhot == 0 && len(m.uneasy) == 0 {
+		m.source.Off()
+	}
 	return n
 }
 
@@ -265,6 +274,7 @@ func (m *module) soothe() int {
 
 func (m *module) attend(u uneasy) {
 	m.uneasy = append(m.uneasy, u)
+	m.source.On()
 	m.engine.Wake() // it may be a caller from beside a sleeping driver
 }
 
@@ -277,6 +287,7 @@ func (m *module) warm(l *link) {
 	if m.nhot < len(m.hot) {
 		m.hot[m.nhot] = l
 		m.nhot++
+		m.source.On()
 		return
 	}
 	worst := 0

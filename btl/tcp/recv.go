@@ -204,7 +204,6 @@ func (l *link) deliver(f *frame, hdr, payload []byte) {
 	l.m.stats.Frames++
 	l.m.stats.Bytes += uint64(len(hdr) + len(payload))
 	if f.from != 0 {
-		l.m.stats.Resent++
 		if l.ep.resume(f.from, &l.bulk) { // begun on the broken link: it goes where that was going
 			if copy(l.bulk.dst, payload) != len(l.bulk.dst) || len(payload) != len(l.bulk.dst) {
 				l.violated("another message again than was cut off")

@@ -130,6 +130,7 @@ func (ep *endpoint) resume(from uint8, b *bulk) bool {
 		return false
 	}
 	*b = l.cut
+	ep.m.stats.Resumed++
 	l.cut.dst, l.cut.placer = nil, nil
 	return true
 }

@@ -42,7 +42,7 @@ type options struct {
 	Rcvbuf         int           `mca:"rcvbuf" default:"0" min:"0" max:"1g" level:"4" unit:"bytes" help:"size of a socket's receive buffer; 0: the kernel tunes it"`
 	UseNagle       bool          `mca:"use_nagle" default:"false" level:"4" help:"let the kernel hold small writes back until earlier ones are acknowledged"`
 	EndpointCache  int           `mca:"endpoint_cache" default:"30720" min:"8k" max:"16m" level:"4" unit:"bytes" help:"receive buffer of a connection, from which small messages are cut"`
-	EagerLimit     int64         `mca:"eager_limit" default:"64k" min:"128" max:"256m" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
+	EagerLimit     int64         `mca:"eager_limit" default:"64k" min:"0" max:"256m" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
 	RndvEagerLimit int64         `mca:"rndv_eager_limit" default:"64k" min:"0" max:"256m" level:"4" unit:"bytes" help:"payload that travels with a rendezvous header"`
 	MaxSendSize    int64         `mca:"max_send_size" default:"1m" min:"128" max:"256m" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	Latency        int           `mca:"latency" default:"100" min:"0" level:"5" unit:"microseconds" help:"latency told to the upper layer, which prefers the least for small messages"`

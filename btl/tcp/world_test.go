@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -92,6 +93,14 @@ func cutAll(r *btltest.Rank) {
 func cut(l *link) {
 	if l.state == linkUp {
 		_ = unix.Shutdown(l.fd, unix.SHUT_RDWR)
+	}
+}
+
+// reset breaks a connection so that what is under way is lost.
+func reset(l *link) {
+	if l.state == linkUp {
+		var unspecified [16]byte // connecting to no address disconnects
+		_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(l.fd), uintptr(unsafe.Pointer(&unspecified[0])), uintptr(len(unspecified)))
 	}
 }
 

@@ -41,6 +41,8 @@ func (l *launcher) attend(rank int, pmiSock, ctlSock *os.File, out *rankOutput) 
 				l.events <- func(s *supervisor, _ time.Time) { s.hello(rank) }
 			case control.Report:
 				l.events <- func(s *supervisor, now time.Time) { s.report(rank, m.Text, now) }
+			case control.Note:
+				l.events <- func(s *supervisor, now time.Time) { s.note(rank, m.Key, m.Text, now) }
 			case control.Abort:
 				l.events <- func(s *supervisor, now time.Time) { s.abort(rank, m.Code, m.Text, now) }
 			}
@@ -66,7 +68,11 @@ func (l *launcher) ended(rank int, ws syscall.WaitStatus) {
 	l.events <- func(s *supervisor, now time.Time) {
 		// Survivors hear of the death before a barrier lets them go on without the dead.
 		s.exited(rank, ws, state, now)
-		l.server.Gone(rank)
+		if s.survive || !s.failed {
+			l.server.Gone(rank)
+		}
+		// Otherwise the job is ending: ranks inside a barrier stay there, rather than to go on and stumble over those that
+		// did not get so far.
 	}
 }
 

@@ -252,6 +252,7 @@ func (l *launcher) startRank(rank int, stdin *os.File) (pid int, err error) {
 	if l.cpus != nil {
 		spec.cpus = &l.cpus[rank]
 	}
+	spec.env = append(spec.env, rte.HostCoresVar+"="+strconv.Itoa(rte.UsableCores()))
 	if l.threads != nil {
 		spec.env = append(spec.env, "GOMAXPROCS="+strconv.Itoa(l.threads[rank]))
 	}

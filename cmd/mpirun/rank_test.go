@@ -174,8 +174,12 @@ func meet(j rte.Job) error { return errors.Join(j.Fence(), j.Finalize()) }
 
 // rankMain is a rank's program.
 func rankMain(args []string) int {
-	j, err := rte.Join(rte.Options{})
-	if err == nil {
+	var err error
+	if program := programs[args[0]]; program != nil {
+		err = program(args[1:])
+	} else if j, e := rte.Join(rte.Options{}); e != nil {
+		err = e
+	} else {
 		err = roles[args[0]](j, args[1:])
 	}
 	if err != nil {

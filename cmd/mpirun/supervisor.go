@@ -54,10 +54,12 @@ type supervisor struct {
 	status int
 
 	reports []*report
+	notes   []*note
 	dead    []deadRank // told to survivors, and to those that say hello later
 
 	gatherUntil time.Time // set in phase gathering, and with survive while reports are held back
 	gatherEnd   time.Time // the latest that gatherUntil can become
+	notesUntil  time.Time // set while notes are held back
 	nextAt      time.Time // in phases ending and killing: when the next takes over
 	timeoutAt   time.Time
 	gaveUp      bool
@@ -72,6 +74,14 @@ type rankStatus struct {
 // report is an error message and the ranks that ended with it.
 type report struct {
 	msg     string
+	ranks   []int
+	printed bool
+}
+
+// note is something for the user to know, and the ranks that said it.
+type note struct {
+	key     string
+	msg     string // the lowest rank's
 	ranks   []int
 	printed bool
 }
@@ -98,7 +108,7 @@ func (s *supervisor) done() bool { return s.alive == 0 || s.gaveUp }
 // deadline is when tick has something to do; zero for never.
 func (s *supervisor) deadline() time.Time {
 	var first time.Time
-	for _, t := range []time.Time{s.gatherUntil, s.nextAt, s.timeoutAt} {
+	for _, t := range []time.Time{s.gatherUntil, s.notesUntil, s.nextAt, s.timeoutAt} {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
@@ -156,6 +166,7 @@ func (s *supervisor) fail(rank, status int, how string, now time.Time) {
 // settle prints held reports when nobody is left to wait for.
 func (s *supervisor) settle(now time.Time) {
 	if s.alive == 0 {
+		s.printNotes()
 		if s.phase < ending {
 			s.print("")
 		}
@@ -201,21 +212,47 @@ func (s *supervisor) report(rank int, msg string, now time.Time) {
 	s.settle(now)
 }
 
+// note takes what a rank would have the user know. It is held back a little, for lower ranks to say the same.
+func (s *supervisor) note(rank int, key, msg string, now time.Time) {
+	if s.phase >= ending {
+		return
+	}
+	i := slices.IndexFunc(s.notes, func(n *note) bool { return n.key == key })
+	if i < 0 {
+		s.notes = append(s.notes, &note{key: key, msg: msg, ranks: []int{rank}})
+		if s.notesUntil.IsZero() {
+			s.notesUntil = now.Add(gatherTime)
+		}
+		return
+	}
+	n := s.notes[i]
+	if rank < slices.Min(n.ranks) {
+		n.msg = msg
+	}
+	n.ranks = append(n.ranks, rank)
+}
+
+// printNotes prints each note once, however many ranks say it later.
+func (s *supervisor) printNotes() {
+	s.notesUntil = time.Time{}
+	for _, n := range s.notes {
+		if !n.printed {
+			n.printed = true
+			s.world.say("%s: %s", s.names(n.ranks), n.msg)
+		}
+	}
+}
+
 // print prints each report once, the last with the given tail.
 func (s *supervisor) print(tail string) {
 	s.reports = slices.DeleteFunc(s.reports, func(r *report) bool { return r.printed })
 	for i, r := range s.reports {
 		r.printed = true
-		slices.Sort(r.ranks)
-		who := s.name(r.ranks[0])
-		if len(r.ranks) > 1 {
-			who = fmt.Sprintf("ranks %s on %s", rankList(r.ranks), s.host)
-		}
 		end := ""
 		if i == len(s.reports)-1 {
 			end = tail
 		}
-		s.world.say("%s failed: %s%s", who, strings.TrimRight(r.msg, "\n"), end)
+		s.world.say("%s failed: %s%s", s.names(r.ranks), strings.TrimRight(r.msg, "\n"), end)
 	}
 }
 
@@ -270,6 +307,9 @@ func (s *supervisor) tick(now time.Time) {
 		s.world.say("the job has run for %v (--timeout); ending it (%s)", s.timeout, plural(s.alive, "rank"))
 		s.becomeEnding(syscall.SIGTERM, now)
 	}
+	if due(s.notesUntil) {
+		s.printNotes()
+	}
 	if due(s.gatherUntil) {
 		s.gathered(now)
 	}
@@ -290,6 +330,7 @@ func (s *supervisor) decide(status int) {
 }
 
 func (s *supervisor) becomeEnding(sig syscall.Signal, now time.Time) {
+	s.printNotes()
 	s.phase = ending
 	s.gatherUntil, s.timeoutAt = time.Time{}, time.Time{}
 	s.nextAt = now.Add(termTime)
@@ -324,6 +365,15 @@ func (s *supervisor) giveUp() {
 
 func (s *supervisor) name(rank int) string {
 	return fmt.Sprintf("rank %d (pid %d) on %s", rank, s.ranks[rank].pid, s.host)
+}
+
+// names names one rank or several.
+func (s *supervisor) names(ranks []int) string {
+	if len(ranks) == 1 {
+		return s.name(ranks[0])
+	}
+	slices.Sort(ranks)
+	return fmt.Sprintf("ranks %s on %s", rankList(ranks), s.host)
 }
 
 // endingJob and goingOn end a message with what becomes of the n ranks beside its subject; "" when there are none.

@@ -15,10 +15,8 @@ type instant struct {
 	req core.Request
 }
 
-func (p *instant) Start(*core.Request) error  { return nil }
-func (p *instant) Cancel(*core.Request) error { return nil }
-func (p *instant) Recycle(*core.Request)      {}
-
+func (p *instant) Start(*core.Request) error                                 { return nil }
+func (p *instant) Cancel(*core.Request) error                                { return nil }
 func (p *instant) Send(*core.Channel, core.Buffer, int, int, pml.Mode) error { return nil }
 func (p *instant) Recv(*core.Channel, core.Buffer, int, int) (core.Status, error) {
 	return core.EmptyStatus(), nil

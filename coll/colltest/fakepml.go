@@ -289,6 +289,3 @@ func (m *message) Cancel(*core.Request) error {
 	}
 	return nil
 }
-
-// Recycle implements core.Operation; requests are left to the garbage collector.
-func (m *message) Recycle(*core.Request) {}

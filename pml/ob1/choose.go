@@ -31,7 +31,9 @@ type limits struct {
 
 func (o *module) limitsOf(p *bml.Path) limits {
 	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize, head: p.Limits.RndvEager, frag: p.Limits.MaxSend - fragSize, get: p.Limits.MinGet}
-	l.inline = min(l.inline, l.eager)
+	if l.inline = min(l.inline, l.eager); p.Inline == nil {
+		l.inline = -1
+	}
 	l.head = min(l.head, max(l.eager-rndvSize, 0))
 	return l
 }
@@ -46,7 +48,7 @@ func choose(n int64, contiguous bool, mode pml.Mode, p *bml.Path, l *limits) pro
 	case n <= l.eager:
 		return protoEager
 	}
-	if contiguous && n > l.eager && n >= l.get && p.Get != nil && !p.NoGet {
+	if contiguous && n > 0 && n > l.eager && n >= l.get && p.Get != nil && !p.NoGet {
 		return protoRget
 	}
 	return protoRndv

@@ -11,7 +11,7 @@ import (
 //	MATCH 16   | type 1 | flags 1 | seq 2 | context 4 | source 4 | tag 4 |
 //	RNDV  32   | MATCH 16 | message length 8 | send id 8 |
 //	RGET  48   | RNDV 32 | memory handle 16 |
-//	ACK   40   | type 1 | 7 zero | send id 8 | receive id 8 | offset 8 | length 8 |
+//	ACK   40   | type 1 | flags 1 | 6 zero | send id 8 | receive id 8 | offset 8 | length 8 |
 //	FRAG  24   | type 1 | 7 zero | receive id 8 | offset 8 |
 //	FIN   24   | type 1 | flags 1 | 6 zero | send id 8 | bytes 8 |
 //
@@ -36,6 +36,9 @@ const (
 
 // flagSync on MATCH-like frames: the sender wants to know of the match.
 const flagSync = 1
+
+// flagNoGet on ACK: the receiver cannot read the sender's memory, do not offer it again.
+const flagNoGet = 1
 
 var le = binary.LittleEndian
 
@@ -94,12 +97,13 @@ func putRget(f *btl.Frag, h btl.MemHandle) {
 }
 
 type ack struct {
+	flags          uint8
 	sendID, recvID uint64
 	offset, length int64
 }
 
 func putAck(f *btl.Frag, a ack) {
-	le.PutUint64(f.Hdr[0:], typeAck)
+	le.PutUint64(f.Hdr[0:], typeAck|uint64(a.flags)<<8)
 	le.PutUint64(f.Hdr[8:], a.sendID)
 	le.PutUint64(f.Hdr[16:], a.recvID)
 	le.PutUint64(f.Hdr[24:], uint64(a.offset))
@@ -108,7 +112,7 @@ func putAck(f *btl.Frag, a ack) {
 }
 
 func parseAck(b []byte) ack {
-	return ack{sendID: le.Uint64(b[8:]), recvID: le.Uint64(b[16:]), offset: int64(le.Uint64(b[24:])), length: int64(le.Uint64(b[32:]))}
+	return ack{flags: b[1], sendID: le.Uint64(b[8:]), recvID: le.Uint64(b[16:]), offset: int64(le.Uint64(b[24:])), length: int64(le.Uint64(b[32:]))}
 }
 
 func putFrag(f *btl.Frag, recvID uint64, offset int64) {

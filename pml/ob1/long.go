@@ -73,42 +73,48 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		r.conv.Unpack(payload[:n])
 		r.got = n
 	}
-	proto := protoRndv
+	r.proto = protoRndv
+	var flags uint8
+	if frame == typeRget && p.path.Get == nil {
+		flags = flagNoGet
+	}
 	if frame == typeRget && r.got < r.want && r.isFlat && p.path.Get != nil {
-		proto = protoRget
 		err := p.path.Get.Get(unsafe.Add(r.Buf.Addr(), r.got), r.want-r.got, x.handle, r.got)
 		switch {
 		case err == nil:
+			r.proto = protoRget
+			p.path.Counts.Gets++
+			p.path.Counts.GetBytes += uint64(r.want - r.got)
 			r.got = r.want
 		case errors.Is(err, btl.ErrNotSupported):
 			o.stats.CopyFallback++
-			proto = protoRndv
+			flags = flagNoGet
 		default:
 			r.Status.Err = o.asError(err, int(source))
 			o.endLong(r)
 			return
 		}
 	}
-	o.stats.Received[proto]++
+	o.stats.Received[r.proto]++
 	if r.got == r.want {
 		if frame == typeRget {
 			c := o.newCtl(p)
 			putFin(&c.frag, x.sendID, r.got)
 			o.sendCtl(c)
 		} else {
-			o.sendAck(r, 0)
+			o.sendAck(r, 0, 0)
 		}
 		o.endLong(r)
 		return
 	}
 	r.id = o.ids.add(nil, r)
-	o.sendAck(r, r.want-r.got)
+	o.sendAck(r, r.want-r.got, flags)
 }
 
 // sendAck asks for length bytes behind those that have come; 0: the message is matched and nothing more is wanted.
-func (o *module) sendAck(r *recvReq, length int64) {
+func (o *module) sendAck(r *recvReq, length int64, flags uint8) {
 	c := o.newCtl(r.peer)
-	putAck(&c.frag, ack{sendID: r.sendID, recvID: r.id, offset: r.got, length: length})
+	putAck(&c.frag, ack{flags: flags, sendID: r.sendID, recvID: r.id, offset: r.got, length: length})
 	o.sendCtl(c)
 }
 
@@ -119,7 +125,7 @@ func (o *module) endLong(r *recvReq) {
 		r.id = 0
 	}
 	r.Status.SetBytes(r.got)
-	o.stats.ReceivedBytes += uint64(r.got)
+	o.stats.ReceivedBytes[r.proto] += uint64(r.got)
 	if r.Status.Err == nil && r.length > r.room {
 		r.Status.Err = truncated(r, r.length)
 	}
@@ -136,7 +142,7 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	a := parseAck(hdr)
 	s := o.ids.send(a.sendID)
-	if s == nil || s.peer.proc.Rank != peer || s.state == sendStream || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
+	if s == nil || s.peer.proc.Rank != peer || !s.waits() || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
 		o.refuse(peer)
 		return
 	}
@@ -144,8 +150,8 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 		o.matched(s)
 		return
 	}
-	if s.proto == protoRget {
-		s.peer.path.NoGet = true // do not offer it again
+	if a.flags&flagNoGet != 0 && s.proto == protoRget {
+		s.peer.path.NoGet = true
 	}
 	if s.state == sendOut {
 		s.pending = 1 // the first fragment
@@ -154,6 +160,9 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	s.recvID, s.next, s.end = a.recvID, a.offset, a.offset+a.length
 	s.advance()
 }
+
+// waits reports whether the receiver may speak of s now: it knows of the message and has not answered.
+func (s *sendReq) waits() bool { return (s.state == sendOut && !s.ended) || s.state == sendRndv }
 
 // advance goes on with a stream after an event.
 func (s *sendReq) advance() {
@@ -252,6 +261,8 @@ func (s *sendReq) stream() (done bool, err error) {
 			}
 			return false, err
 		}
+		path.Counts.Sent++
+		path.Counts.Bytes += uint64(n)
 		s.next += n
 		if sent {
 			o.freeFrag(f)
@@ -326,7 +337,7 @@ func (x *finHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	id, n := parseFin(hdr)
 	s := o.ids.send(id)
-	if s == nil || s.peer.proc.Rank != peer || s.proto != protoRget || n < 0 || n > s.total {
+	if s == nil || s.peer.proc.Rank != peer || !s.waits() || s.proto != protoRget || n < 0 || n > s.total {
 		o.refuse(peer)
 		return
 	}

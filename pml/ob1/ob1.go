@@ -10,6 +10,7 @@
 package ob1
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ompi-go/ompi-go/bml"
@@ -50,17 +51,21 @@ func (component) Open(env *btl.Env) (pml.Module, int, error) {
 	return newModule(env, b.BML(), opt), opt.Priority, nil
 }
 
-// Stats are the module's counters, written with the token held.
+// Stats are the module's counters, written with the token held. Those of messages include the internal traffic of collectives.
 type Stats struct {
-	Sent, Received           [protoCount]uint64 // messages by protocol
-	SentBytes, ReceivedBytes uint64
-	Matches                  uint64
-	Unexpected               uint64 // messages that came before their receive
-	OutOfSequence            uint64 // messages held until earlier ones came
-	Stray                    uint64 // messages of communicators not made yet
-	Refused                  uint64 // frames that made no sense
-	Retries                  uint64 // sends queued for want of room
-	CopyFallback             uint64 // reads of a sender's memory that failed and were replaced by fragments
+	// By protocol, messages and their bytes. The sender counts a message when it begins to send it, as what it offers. The receiver
+	// counts it when it has matched, and its bytes when they are in the buffer, by how they come: inline messages look like
+	// eager ones to it, and what is offered as rget is rndv when the sender's memory cannot be read.
+	Sent, Received           [protoCount]uint64
+	SentBytes, ReceivedBytes [protoCount]uint64
+
+	Matches       uint64
+	Unexpected    uint64 // messages that came before their receive
+	OutOfSequence uint64 // messages held until earlier ones came
+	Stray         uint64 // messages of communicators not made yet
+	Refused       uint64 // frames that made no sense
+	Retries       uint64 // times that a send or a control frame had to wait for room
+	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
 }
 
 type module struct {
@@ -76,26 +81,26 @@ type module struct {
 	out    outQueue
 	stats  Stats
 
-	sends     *sendReq
-	recvs     *recvReq
-	sendsBack core.Recycler
-	recvsBack core.Recycler
-	msgs      *message
-	ctls      *ctl
-	frags     *dataFrag
-	payloads  payloadPool
-	nFree     balance
-	closed    bool
-	matchH    matchHandler
-	rndvH     rndvHandler
-	rgetH     rgetHandler
-	ackH      ackHandler
-	fragH     fragHandler
-	finH      finHandler
+	sends    *sendReq
+	recvs    *recvReq
+	sendsOut sendList // held by users
+	recvsOut recvList
+	msgs     *message
+	ctls     *ctl
+	frags    *dataFrag
+	payloads payloadPool
+	nFree    balance
+	closed   bool
+	matchH   matchHandler
+	rndvH    rndvHandler
+	rgetH    rgetHandler
+	ackH     ackHandler
+	fragH    fragHandler
+	finH     finHandler
 }
 
 // balance counts what is out of each pool; Quiet and Close look at it.
-type balance struct{ sends, recvs, msgs, ctls, frags int }
+type balance struct{ msgs, ctls, frags int }
 
 // peer is a process as ob1 sends to it.
 type peer struct {
@@ -120,6 +125,7 @@ type channel struct {
 // rankState is one member of a channel's communicator.
 type rankState struct {
 	peer     *peer // nil until this rank sends to it
+	job      int   // rank in the job
 	sendSeq  uint16
 	expected uint16
 	held     *message // out of sequence, ascending from expected
@@ -133,7 +139,8 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	}
 	o.ids.init()
 	o.engine.Lock()
-	o.engine.AddPoller(&o.out)
+	o.out.source = o.engine.AddPoller(&o.out)
+	o.out.source.Off()
 	o.engine.Unlock()
 	o.out.o = o
 	return o
@@ -158,6 +165,9 @@ func (o *module) AddComm(c *core.Comm) error {
 			o.chans = append(o.chans, nil)
 		}
 		m := &channel{id: ch.ID, comm: c, ranks: make([]rankState, c.Size())}
+		for r := range m.ranks {
+			m.ranks[r].job = c.Procs[r].Rank
+		}
 		m.posted.t.init()
 		m.unexp.t.init()
 		o.chans[ch.ID] = m
@@ -201,7 +211,11 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 	if p == nil {
 		ep, err := o.bml.Endpoint(proc)
 		if err != nil {
-			return nil, &core.Error{Class: core.ClassOf(err), Peer: rank, Index: -1, Err: err}
+			var e *core.Error
+			if errors.As(err, &e) {
+				return nil, peerError(e, rank)
+			}
+			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
 		p = &peer{proc: proc, ep: ep}
 		o.resolve(p)

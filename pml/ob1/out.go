@@ -3,14 +3,12 @@ package ob1
 import (
 	"errors"
 
-	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/progress"
 )
 
 // What could not be sent for want of room waits in a queue per peer, in order, and is offered again in each progress pass. While
 // any waits the engine does not sleep.
-
-type pathCounts = *bml.Path
 
 // outItem is a place in a peer's queue: a send or a control message.
 type outItem struct {
@@ -26,9 +24,10 @@ type outList struct {
 }
 
 type outQueue struct {
-	o     *module
-	n     int
-	peers []*peer
+	o      *module
+	source *progress.Source // on while something waits
+	n      int
+	peers  []*peer
 }
 
 // add queues an item behind the others for p.
@@ -44,6 +43,7 @@ func (q *outQueue) add(p *peer, it *outItem) {
 	q.n++
 	q.o.stats.Retries++
 	q.o.engine.Busy(1)
+	q.source.On()
 	if !l.active {
 		l.active = true
 		q.peers = append(q.peers, p)
@@ -67,7 +67,9 @@ func (q *outQueue) drop(it *outItem) {
 		it.next.prev = it.prev
 	}
 	it.list, it.prev, it.next = nil, nil, nil
-	q.n--
+	if q.n--; q.n == 0 {
+		q.source.Off()
+	}
 	q.o.engine.Busy(-1)
 }
 
@@ -86,10 +88,11 @@ func (q *outQueue) Poll() int {
 				break
 			}
 			n++
-			if it.list != nil {
+			queued := it.list != nil // else the peer's death, found by this push, has ended it already
+			if queued {
 				q.drop(it)
 			}
-			if err != nil {
+			if err != nil && queued {
 				it.failed(q.o, err)
 			}
 		}
@@ -160,13 +163,15 @@ func (o *module) sendCtl(c *ctl) {
 }
 
 func (c *ctl) push() (bool, error) {
-	sent, err := c.peer.path.Send.Send(&c.frag)
+	path := c.peer.path
+	sent, err := path.Send.Send(&c.frag)
 	if err != nil {
 		if errors.Is(err, btl.ErrAgain) {
 			err = nil
 		}
 		return false, err
 	}
+	path.Counts.Sent++
 	if sent {
 		c.o.freeCtl(c)
 	}

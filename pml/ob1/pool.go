@@ -7,63 +7,142 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 )
 
-// Pools. Everything a message needs comes from a list under the token and goes back to it; requests that users give back outside
-// the token come through a Recycler, emptied when the list is.
+// Pools. Everything a message needs comes from a list under the token and goes back to it. A request that a user holds is given
+// back outside the token, by a change of its generation alone: it stands in a list of those that are out, and is found there
+// when the pool is empty.
 
-func (o *module) newSend() *sendReq {
-	if o.sends == nil {
-		for r := o.sendsBack.TakeAll(); r != nil; {
-			next := r.Next()
-			o.freeSend(r.Owner.(*sendReq))
-			r = next
+// lookAtMost bounds how many requests that are out are looked at before a new one is made. Those still in use go to the end, so
+// the pool exceeds what is in use by a sixteenth at most.
+const lookAtMost = 16
+
+// sendList is a first-in first-out list of sends.
+type sendList struct{ head, tail *sendReq }
+
+func (l *sendList) push(s *sendReq) {
+	s.link = nil
+	if l.tail == nil {
+		l.head = s
+	} else {
+		l.tail.link = s
+	}
+	l.tail = s
+}
+
+func (l *sendList) pop() *sendReq {
+	s := l.head
+	if s != nil {
+		if l.head = s.link; l.head == nil {
+			l.tail = nil
 		}
 	}
-	s := o.sends
-	if s == nil {
-		s = new(sendReq)
-		s.o, s.Owner, s.Engine = o, s, o.engine
-		s.frag.Owner = s
-	} else {
-		o.sends = s.link
-	}
-	o.nFree.sends++
 	return s
 }
 
-func (o *module) freeSend(s *sendReq) {
+func (o *module) newSend() *sendReq {
+	s := o.sends
+	if s == nil {
+		s = o.findSend()
+	} else {
+		o.sends = s.link
+	}
+	return s
+}
+
+// findSend looks for sends that users have given back.
+func (o *module) findSend() *sendReq {
+	for range lookAtMost {
+		s := o.sendsOut.pop()
+		if s == nil {
+			break
+		}
+		if !s.Retired() {
+			o.sendsOut.push(s)
+			continue
+		}
+		o.freeSend(s)
+	}
+	if s := o.sends; s != nil {
+		o.sends = s.link
+		return s
+	}
+	s := new(sendReq)
+	s.o, s.Owner, s.Engine = o, s, o.engine
+	s.frag.Owner = s
+	return s
+}
+
+// forget lets go of what a send that is over refers to.
+func (s *sendReq) forget() {
 	s.Buf = core.Buffer{}
-	s.peer, s.ch = nil, nil
+	s.peer = nil
 	s.frag.Data, s.frag.Conv = nil, nil
+}
+
+func (o *module) freeSend(s *sendReq) {
+	s.forget()
 	s.link = o.sends
 	o.sends = s
-	o.nFree.sends--
+}
+
+// recvList is a first-in first-out list of receives.
+type recvList struct{ head, tail *recvReq }
+
+func (l *recvList) push(r *recvReq) {
+	r.link = nil
+	if l.tail == nil {
+		l.head = r
+	} else {
+		l.tail.link = r
+	}
+	l.tail = r
+}
+
+func (l *recvList) pop() *recvReq {
+	r := l.head
+	if r != nil {
+		if l.head = r.link; l.head == nil {
+			l.tail = nil
+		}
+	}
+	return r
 }
 
 func (o *module) newRecv() *recvReq {
-	if o.recvs == nil {
-		for r := o.recvsBack.TakeAll(); r != nil; {
-			next := r.Next()
-			o.freeRecv(r.Owner.(*recvReq))
-			r = next
-		}
-	}
 	r := o.recvs
 	if r == nil {
-		r = new(recvReq)
-		r.o, r.Owner, r.Engine = o, r, o.engine
+		r = o.findRecv()
 	} else {
 		o.recvs = r.link
 	}
-	o.nFree.recvs++
+	return r
+}
+
+// findRecv looks for receives that users have given back.
+func (o *module) findRecv() *recvReq {
+	for range lookAtMost {
+		r := o.recvsOut.pop()
+		if r == nil {
+			break
+		}
+		if !r.Retired() {
+			o.recvsOut.push(r)
+			continue
+		}
+		o.freeRecv(r)
+	}
+	if r := o.recvs; r != nil {
+		o.recvs = r.link
+		return r
+	}
+	r := new(recvReq)
+	r.o, r.Owner, r.Engine = o, r, o.engine
 	return r
 }
 
 func (o *module) freeRecv(r *recvReq) {
 	r.Buf = core.Buffer{}
-	r.ch = nil
 	r.link = o.recvs
 	o.recvs = r
-	o.nFree.recvs--
 }
 
 // message is one that came before it could be delivered: unexpected, out of sequence, or of an unknown communicator.
@@ -166,7 +245,9 @@ func (t *idTable) add(s *sendReq, r *recvReq) uint64 {
 		t.slots = append(t.slots, idSlot{})
 	}
 	x := &t.slots[i]
-	x.gen++
+	if x.gen++; x.gen == 0 {
+		x.gen = 1 // so that no id is 0, which means none
+	}
 	x.send, x.recv = s, r
 	t.live++
 	return uint64(i)<<32 | uint64(x.gen)

@@ -126,6 +126,7 @@ func (o *module) Imrecv(msg pml.Message, buf core.Buffer) *core.Request {
 	s := msg.(*message)
 	r := o.newRecv()
 	r.Renew(s.ch.comm, "", int(s.source), buf)
+	o.recvsOut.push(r)
 	r.prepare(o, s.ch, buf, int(s.source), int(s.tag))
 	o.stats.Matches++
 	o.deliverMsg(r, s)

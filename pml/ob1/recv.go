@@ -27,6 +27,7 @@ type recvReq struct {
 	want   int64
 	got    int64
 	length int64
+	proto  protocol // how it comes: protoRndv or protoRget
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
@@ -54,6 +55,7 @@ func (o *module) Irecv(ch *core.Channel, buf core.Buffer, source, tag int) *core
 	o.engine.Lock()
 	r := o.newRecv()
 	r.Renew(ch.Comm, "", source, buf)
+	o.recvsOut.push(r)
 	o.post(r, o.chans[ch.ID], buf, source, tag)
 	o.engine.Unlock()
 	return &r.Request
@@ -65,6 +67,7 @@ func (o *module) RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *c
 	r := o.newRecv()
 	r.Renew(ch.Comm, "", source, buf)
 	r.Persistent = true
+	o.recvsOut.push(r)
 	r.ch, r.source, r.tag = o.chans[ch.ID], int32(source), int32(tag)
 	o.engine.Unlock()
 	return &r.Request
@@ -89,9 +92,6 @@ func (r *recvReq) Cancel(*core.Request) error {
 	r.Finish()
 	return nil
 }
-
-// Recycle implements core.Operation.
-func (r *recvReq) Recycle(q *core.Request) { r.o.recvsBack.Put(q) }
 
 // post matches a receive with the earliest message that waits for it, or lets it wait.
 func (o *module) post(r *recvReq, m *channel, buf core.Buffer, source, tag int) {
@@ -142,12 +142,12 @@ func (o *module) deliver(r *recvReq, source, tag int32, data []byte) {
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	if n > r.room {
 		data = data[:r.room]
+		r.Status.Err = truncated(r, n)
 		n = r.room
-		r.Status.Err = truncated(r, int64(len(data)))
 	}
 	r.Status.SetBytes(n)
 	o.stats.Received[protoEager]++
-	o.stats.ReceivedBytes += uint64(n)
+	o.stats.ReceivedBytes[protoEager] += uint64(n)
 	if n > 0 {
 		if r.isFlat {
 			if n == 8 {
@@ -163,9 +163,9 @@ func (o *module) deliver(r *recvReq, source, tag int32, data []byte) {
 	r.Finish()
 }
 
-func truncated(r *recvReq, _ int64) *core.Error {
+func truncated(r *recvReq, n int64) *core.Error {
 	return &core.Error{Class: core.ErrTruncate, Peer: r.Status.Source, Index: -1,
-		Err: core.NewError(core.ErrTruncate, "the buffer has room for %d bytes only", r.room).Err}
+		Err: core.NewError(core.ErrTruncate, "the message has %d bytes, the buffer has room for %d", n, r.room).Err}
 }
 
 // arrived puts a first frame in sequence. It returns the channel when the frame is the next of its sender and should be matched
@@ -181,7 +181,7 @@ func (o *module) arrived(peer int, h *match, frame uint8, hdr, payload []byte) *
 		return nil
 	}
 	m := o.chans[h.ctx]
-	if uint(h.source) >= uint(len(m.ranks)) || m.comm.Procs[h.source].Rank != peer || h.tag < 0 {
+	if uint(h.source) >= uint(len(m.ranks)) || m.ranks[h.source].job != peer || h.tag < 0 {
 		o.refuse(peer)
 		return nil
 	}
@@ -269,6 +269,21 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 	if len(hdr) != matchSize {
 		o.refuse(peer)
 		return
+	}
+	h0, h1 := le.Uint64(hdr), le.Uint64(hdr[8:])
+	// The common case, with nothing out of order; arrived treats all others.
+	if ctx, source := uint32(h0>>32), uint32(h1); int(ctx) < len(o.chans) {
+		if m := o.chans[ctx]; m != nil && int(source) < len(m.ranks) {
+			rs := &m.ranks[source]
+			if rs.expected == uint16(h0>>16) && rs.job == peer && rs.held == nil && int32(h1>>32) >= 0 {
+				if r := m.posted.take(int32(source), int32(h1>>32)); r != nil {
+					rs.expected++
+					o.stats.Matches++
+					o.deliver(r, int32(source), int32(h1>>32), payload)
+					return
+				}
+			}
+		}
 	}
 	h := parseMatch(hdr)
 	m := o.arrived(peer, &h, typeMatch, hdr, payload)

@@ -3,6 +3,7 @@ package ob1
 import (
 	"errors"
 
+	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
@@ -62,7 +63,7 @@ func (o *module) Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml
 		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
 			r.sendSeq++
-			o.countSend(p.path, protoInline, n)
+			o.countInline(p.path, n)
 			o.engine.Unlock()
 			return nil
 		}
@@ -79,10 +80,26 @@ func (o *module) Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml
 
 // Isend implements pml.Module.
 func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
+	n := buf.Bytes()
 	o.engine.Lock()
+	m := o.chans[ch.ID]
+	r := &m.ranks[dest]
+	if p := r.peer; p != nil && n <= p.limits.inline && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
+		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
+			r.sendSeq++
+			o.countInline(p.path, n)
+			s := o.newSend()
+			s.RenewDone()
+			o.sendsOut.push(s)
+			o.engine.Unlock()
+			return &s.Request
+		}
+	}
 	s := o.newSend()
 	s.Renew(ch.Comm, "", dest, buf)
-	o.start(s, o.chans[ch.ID], buf, dest, tag, mode)
+	o.sendsOut.push(s)
+	o.start(s, m, buf, dest, tag, mode)
 	o.engine.Unlock()
 	return &s.Request
 }
@@ -93,6 +110,7 @@ func (o *module) SendInit(ch *core.Channel, buf core.Buffer, dest, tag int, mode
 	s := o.newSend()
 	s.Renew(ch.Comm, "", dest, buf)
 	s.Persistent = true
+	o.sendsOut.push(s)
 	s.ch, s.dest, s.tag, s.mode = o.chans[ch.ID], dest, int32(tag), mode
 	o.engine.Unlock()
 	return &s.Request
@@ -110,12 +128,10 @@ func (s *sendReq) Start(r *core.Request) error {
 // Cancel implements core.Operation. Sends are not cancelled: MPI allows that, and the operation completes as if never asked.
 func (s *sendReq) Cancel(*core.Request) error { return nil }
 
-// Recycle implements core.Operation.
-func (s *sendReq) Recycle(r *core.Request) { s.o.sendsBack.Put(r) }
-
-func (o *module) countSend(p pathCounts, proto protocol, n int64) {
-	o.stats.Sent[proto]++
-	o.stats.SentBytes += uint64(n)
+// countInline counts a message that has gone inline.
+func (o *module) countInline(p *bml.Path, n int64) {
+	o.stats.Sent[protoInline]++
+	o.stats.SentBytes[protoInline] += uint64(n)
 	p.Counts.Sent++
 	p.Counts.Bytes += uint64(n)
 }
@@ -152,9 +168,9 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	}
 	h0, h1 := matchWords(frame, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 	r.sendSeq++
-	o.countSend(p.path, s.proto, s.total)
 	if s.proto == protoInline {
 		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(s.total)) {
+			o.countInline(p.path, s.total)
 			s.state = sendIdle
 			s.Finish()
 			return
@@ -162,6 +178,8 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 		s.proto = protoEager
 	}
 	o.prepare(s, buf, contiguous, h0, h1, frame)
+	o.stats.Sent[s.proto]++
+	o.stats.SentBytes[s.proto] += uint64(s.total)
 	s.state = sendFirst
 	if done, err := s.push(); err != nil {
 		o.sendFailed(s, err)
@@ -221,13 +239,16 @@ func (s *sendReq) push() (done bool, err error) {
 	if s.state == sendStream {
 		return s.stream()
 	}
-	sent, err := s.peer.path.Send.Send(&s.frag)
+	path, n := s.peer.path, s.frag.Len
+	sent, err := path.Send.Send(&s.frag)
 	if err != nil {
 		if errors.Is(err, btl.ErrAgain) {
 			err = nil
 		}
 		return false, err
 	}
+	path.Counts.Sent++
+	path.Counts.Bytes += uint64(n)
 	s.state = sendOut
 	if sent {
 		s.firstDone()

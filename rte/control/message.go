@@ -31,6 +31,8 @@ const (
 	Report Kind = 2
 	// Abort asks for the end of the job: Code is the exit code, Text the reason.
 	Abort Kind = 3
+	// Note carries something that the user should know once a job, in Text; Key tells which ranks mean the same.
+	Note Kind = 5
 	// Metrics answers Scrape number ID: Text in Prometheus text exposition format, or Err.
 	Metrics Kind = 4
 
@@ -46,6 +48,7 @@ type Message struct {
 	ID   uint64 `json:"id,omitempty"`
 	Rank int    `json:"rank,omitempty"`
 	Code int    `json:"code,omitempty"`
+	Key  string `json:"key,omitempty"`
 	Text string `json:"text,omitempty"`
 	Err  string `json:"err,omitempty"`
 }

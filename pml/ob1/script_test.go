@@ -1,0 +1,346 @@
+package ob1
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/btltest"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/pml"
+	"github.com/ompi-go/ompi-go/progress"
+)
+
+var update = flag.Bool("update", false, "write the transcripts in testdata anew")
+
+// TestScripts runs testdata/*.txt. A line that starts with "> " is a command, "#" a comment; what follows a command is its
+// transcript: frames sent, memory read, requests completed. Commands are in run below.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &player{t: t, named: map[string]*op{}, msgs: map[string]pml.Message{}}
+			for line := range strings.Lines(string(want)) {
+				line = strings.TrimSuffix(line, "\n")
+				switch {
+				case strings.HasPrefix(line, "> "):
+					fmt.Fprintln(&p.out, line)
+					p.command(line[2:])
+				case line == "" || line[0] == '#':
+					fmt.Fprintln(&p.out, line)
+				}
+			}
+			p.end()
+			if *update {
+				if err := os.WriteFile(name, p.out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got := p.out.String(); got != string(want) {
+				t.Errorf("%s differs:\n%s", name, difference(string(want), got))
+			}
+		})
+	}
+}
+
+// difference shows where two texts part.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := 0; i < len(w) || i < len(g); i++ {
+		at := func(l []string) string {
+			if i < len(l) {
+				return l[i]
+			}
+			return "(end)"
+		}
+		if at(w) != at(g) {
+			return fmt.Sprintf("line %d\n  want %s\n  have %s", i+1, at(w), at(g))
+		}
+	}
+	return ""
+}
+
+// player performs a script.
+type player struct {
+	t     *testing.T
+	out   bytes.Buffer
+	w     *world
+	ops   []*op
+	named map[string]*op
+	msgs  map[string]pml.Message
+	seq   int
+}
+
+// op is a request of the script.
+type op struct {
+	name  string
+	rank  int
+	r     *core.Request
+	mem   *memory
+	send  bool
+	told  bool
+	probe *probe
+}
+
+// args are the words of a command.
+type args struct {
+	rank  int
+	verb  string
+	words map[string]string
+}
+
+func (p *player) command(line string) {
+	f := strings.Fields(line)
+	a := args{rank: -1, words: map[string]string{}}
+	if n, err := strconv.Atoi(f[0]); err == nil {
+		a.rank, f = n, f[1:]
+	}
+	a.verb = f[0]
+	for _, w := range f[1:] {
+		k, v, _ := strings.Cut(w, "=")
+		a.words[k] = v
+	}
+	p.run(a)
+	p.tell()
+}
+
+func (a args) has(k string) bool { _, ok := a.words[k]; return ok }
+
+func (a args) num(k string, def int) int {
+	switch v := a.words[k]; v {
+	case "":
+		return def
+	case "any":
+		if k == "tag" {
+			return core.AnyTag
+		}
+		return core.AnySource
+	default:
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %s=%s", a.verb, k, v))
+		}
+		return n
+	}
+}
+
+var modes = map[string]pml.Mode{"": pml.Standard, "sync": pml.Synchronous, "ready": pml.Ready}
+
+// run performs one command.
+//
+//	world n= [eager= rndv= frag= inline= get= depth=] [gets] [later|hold]
+//	R isend to= tag= size= [mode=] [vector] [comm= inner] [as=]    R irecv from= tag= size= [vector] [comm= inner] [as=]
+//	R cancel of=    R free of=    complete [at=]
+//	R iprobe from= tag=    R probe from= tag= as=    R improbe from= tag= as=    R imrecv of= size= [as=]
+//	deliver [at=|last|all]    refuse n=    getfails how=unsupported|gone|not    R poll
+//	R die peer=    R revoke    R addcomm k=    R delcomm k=    R sequence to= peer= (both ends)    R stats    frames
+func (p *player) run(a args) {
+	if a.verb == "world" {
+		p.open(a)
+		return
+	}
+	var r *rank
+	if a.rank >= 0 {
+		r = p.w.ranks[a.rank]
+	}
+	s := p.w.script
+	switch a.verb {
+	case "isend":
+		p.seq++
+		m := newMemory(p.t, a.num("size", 0), a.num("tag", 0), a.has("vector"))
+		p.add(a, &op{send: true, mem: m, r: r.o.Isend(r.channel(uint32(a.num("comm", 0)), a.has("inner")), m.buf, a.num("to", 0), a.num("tag", 0), modes[a.words["mode"]])})
+	case "irecv":
+		m := newMemory(p.t, a.num("size", 0), -1, a.has("vector"))
+		p.add(a, &op{mem: m, r: r.o.Irecv(r.channel(uint32(a.num("comm", 0)), a.has("inner")), m.buf, a.num("from", 0), a.num("tag", 0))})
+	case "imrecv":
+		m := newMemory(p.t, a.num("size", 0), -1, a.has("vector"))
+		p.add(a, &op{mem: m, r: r.o.Imrecv(p.msgs[a.words["of"]], m.buf)})
+	case "cancel":
+		q := p.named[a.words["of"]].r
+		r.Do(func() { p.check(q.Owner.Cancel(q)) })
+	case "free":
+		q := p.named[a.words["of"]]
+		q.told = true
+		r.Do(q.r.Handle().Abandon)
+	case "iprobe", "improbe":
+		p.iprobe(a, r)
+	case "probe":
+		o := &op{probe: &probe{source: int32(a.num("from", 0)), tag: int32(a.num("tag", 0)), take: a.has("take")}}
+		p.add(a, o)
+		r.Do(func() { // what Probe does before it waits
+			m := r.o.chans[0]
+			if !r.o.look(m, o.probe) {
+				m.probes = append(m.probes, o.probe)
+			} else {
+				r.Engine.Complete(&o.probe.Completion)
+			}
+		})
+	case "deliver":
+		p.deliver(a)
+	case "complete":
+		p.w.complete(a.num("at", 1) - 1)
+	case "frames":
+		for i, f := range s.Frames() {
+			fmt.Fprintf(&p.out, "  %d: %s\n", i+1, frameText(f.String()))
+		}
+	case "refuse":
+		s.Refuse(a.num("n", 1))
+	case "getfails":
+		s.FailGets(map[string]error{"unsupported": btl.ErrNotSupported, "gone": errors.New("its memory is gone"), "not": nil}[a.words["how"]])
+	case "poll":
+		r.Poll()
+	case "die":
+		r.die(a.num("peer", 0))
+	case "revoke":
+		r.revoke(0)
+	case "addcomm":
+		r.addComm(p.t, uint32(a.num("k", 1)))
+	case "delcomm":
+		r.o.DelComm(r.comms[uint32(a.num("k", 1))])
+	case "sequence":
+		r.Do(func() { r.o.chans[0].ranks[a.num("peer", 0)].sendSeq = uint16(a.num("to", 0)) })
+		q := p.w.ranks[a.num("peer", 0)]
+		q.Do(func() { q.o.chans[0].ranks[a.rank].expected = uint16(a.num("to", 0)) })
+	case "stats":
+		r.Do(func() { fmt.Fprintf(&p.out, "  %s\n", statsText(r.o.Stats())) })
+	default:
+		panic("unknown command " + a.verb)
+	}
+}
+
+func (p *player) open(a args) {
+	s := btltest.NewScript()
+	s.Facts.Eager, s.Facts.RndvEager, s.Facts.MaxSend = int64(a.num("eager", 116)), int64(a.num("rndv", 20)), int64(a.num("frag", 124))
+	s.Facts.MinGet = int64(a.num("get", 0))
+	s.Inline, s.Gets, s.Later = a.num("inline", 16), a.has("gets"), a.has("later")
+	p.w = newWorld(p.t, a.num("n", 2), s, Options{Depth: a.num("depth", 4)}, a.has("hold"))
+}
+
+func (p *player) add(a args, o *op) {
+	o.rank, o.name = a.rank, a.words["as"]
+	if o.name == "" {
+		o.name = fmt.Sprintf("%c%d", "rs"[map[bool]int{true: 1}[o.send]], len(p.ops)+1)
+	}
+	p.ops = append(p.ops, o)
+	p.named[o.name] = o
+}
+
+func (p *player) check(err error) {
+	if err != nil {
+		fmt.Fprintf(&p.out, "  error: %v\n", err)
+	}
+}
+
+func (p *player) iprobe(a args, r *rank) {
+	if a.verb == "improbe" {
+		m, err := r.o.Improbe(r.channel(0, false), a.num("from", 0), a.num("tag", 0))
+		p.check(err)
+		if m == nil {
+			fmt.Fprintln(&p.out, "  nothing")
+			return
+		}
+		p.msgs[a.words["as"]] = m
+		fmt.Fprintf(&p.out, "  took %s\n", statusText(m.Status()))
+		return
+	}
+	st, ok, err := r.o.Iprobe(r.channel(0, false), a.num("from", 0), a.num("tag", 0))
+	p.check(err)
+	if !ok {
+		fmt.Fprintln(&p.out, "  nothing")
+		return
+	}
+	fmt.Fprintf(&p.out, "  there is %s\n", statusText(st))
+}
+
+func (p *player) deliver(a args) {
+	f := p.w.script.Frames()
+	switch {
+	case a.has("all"):
+		p.w.script.DeliverAll()
+	case a.has("last"):
+		p.w.script.Deliver(f[len(f)-1])
+	default:
+		p.w.script.Deliver(f[a.num("at", 1)-1])
+	}
+}
+
+// tell writes what the last command did.
+func (p *player) tell() {
+	for _, l := range p.w.script.Log() {
+		fmt.Fprintf(&p.out, "  %s\n", frameText(l))
+	}
+	for _, o := range p.ops {
+		if o.told {
+			continue
+		}
+		if o.probe != nil {
+			if o.probe.Done() {
+				o.told = true
+				p.probed(o)
+			}
+			continue
+		}
+		if o.r.Done() {
+			o.told = true
+			fmt.Fprintf(&p.out, "  %d: %s done%s\n", o.rank, o.name, o.outcome())
+		}
+	}
+}
+
+func (p *player) probed(o *op) {
+	if o.probe.err != nil {
+		fmt.Fprintf(&p.out, "  %d: %s error: %v\n", o.rank, o.name, o.probe.err)
+		return
+	}
+	fmt.Fprintf(&p.out, "  %d: %s sees %s\n", o.rank, o.name, statusText(o.probe.st))
+	if o.probe.msg != nil {
+		p.msgs[o.name] = o.probe.msg
+	}
+}
+
+func (o *op) outcome() string {
+	st := o.r.Status
+	s := ""
+	switch {
+	case st.Cancelled:
+		s = ", cancelled"
+	case !o.send && st.Source >= 0:
+		s = ": " + statusText(st)
+		if st.Err == nil || core.ClassOf(st.Err) == core.ErrTruncate {
+			if !o.mem.holds(int(st.Bytes()), st.Tag) {
+				s += " WRONG DATA"
+			}
+		}
+	}
+	if st.Err != nil {
+		s += fmt.Sprintf(", error: %v", st.Err)
+	}
+	if !o.mem.intact() {
+		s += " WROTE OUTSIDE"
+	}
+	return s
+}
+
+// end checks what must be true after every script: requests not told of were meant to stay pending.
+func (p *player) end() {
+	for _, o := range p.ops {
+		if !o.told {
+			fmt.Fprintf(&p.out, "# still pending: %d %s\n", o.rank, o.name)
+		}
+	}
+}
+
+var _ progress.Cond = (*probe)(nil)
