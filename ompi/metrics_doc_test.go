@@ -12,15 +12,15 @@ import (
 
 var updateMetrics = flag.Bool("update-metrics", false, "write the table of docs/metrics.md anew")
 
-// inside runs f in one rank of a job of two, so that all transports are there.
-func inside(t *testing.T, f func(i *Instance)) {
+// inside runs f in one rank of a job of two.
+func inside(t *testing.T, f func(i *Instance), opts ...Option) {
 	t.Helper()
 	err := Run(context.Background(), 2, func(w *Comm) error {
 		if w.Rank() == 1 {
 			f(w.Instance())
 		}
 		return nil
-	})
+	}, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,14 +29,15 @@ func inside(t *testing.T, f func(i *Instance)) {
 // TestMetricsDoc: docs/metrics.md lists the counters of a rank with all built-in components.
 func TestMetricsDoc(t *testing.T) {
 	const file, begin, end = "../docs/metrics.md", "<!-- counters: begin -->\n", "<!-- counters: end -->\n"
-	var table string
-	inside(t, func(i *Instance) {
-		descs, err := metrics.Describe(i.sources()...)
-		if err != nil {
-			t.Error(err)
-		}
-		table = metrics.Markdown(descs)
-	})
+	var sources []metrics.Source
+	for _, transports := range []string{"self,sm", "self,tcp"} { // in one process, tcp stands back where there is sm
+		inside(t, func(i *Instance) { sources = append(sources, i.sources()...) }, WithParam("btl", transports))
+	}
+	descs, err := metrics.Describe(sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := metrics.Markdown(descs)
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

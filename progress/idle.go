@@ -29,14 +29,29 @@ func chooseIdle(cfg Config) idleMode {
 	return idleYield
 }
 
-// Runnable counts the goroutine ranks of a process that are not parked.
-type Runnable struct{ n atomic.Int32 }
+// Runnable counts the goroutine ranks of a process that are not parked, and those among them that have been woken but do not run
+// yet: they may stand in the queue of the very processor on which another rank polls.
+type Runnable struct{ v atomic.Int64 } // not parked, + woken*oneWoken
+
+const oneWoken = 1 << 32
 
 // Enter counts a rank that starts.
-func (r *Runnable) Enter() { r.n.Add(1) }
+func (r *Runnable) Enter() { r.v.Add(1) }
 
 // Leave counts a rank that ends.
-func (r *Runnable) Leave() { r.n.Add(-1) }
+func (r *Runnable) Leave() { r.v.Add(-1) }
+
+// park counts a rank that is about to block; whoever ends that calls wake, unless it is the rank itself. unpark is for the rank,
+// when it runs again.
+func (r *Runnable) park() { r.v.Add(-1) }
+func (r *Runnable) wake() { r.v.Add(1 + oneWoken) }
+func (r *Runnable) unpark(self bool) {
+	if self {
+		r.v.Add(1)
+	} else {
+		r.v.Add(-oneWoken)
+	}
+}
 
 // Passes between looks at the clock and at the Go scheduler. A turn of the scheduler costs 125-150 ns, so hot polling pays for it
 // rarely; other goroutines of the process get the core at least this often, besides the runtime's own preemption.
@@ -51,10 +66,14 @@ const (
 func (m idleMode) idle(e *Engine, n uint32, since *int64) bool {
 	switch m {
 	case idlePark:
-		if e.job.n.Load() > e.procs {
+		switch v := e.job.v.Load(); {
+		case int32(v) > e.procs:
 			return true
-		}
-		if n%parkGosched != 0 {
+		case v >= oneWoken:
+			// Fewer ranks than processors, but one of them waits for a processor: let it have this one.
+			runtime.Gosched()
+			return false
+		case n%parkGosched != 0:
 			return false
 		}
 	case idleYield:
@@ -103,7 +122,7 @@ func (e *Engine) sleep(c Cond) {
 		how = onFDs
 	}
 	if e.job != nil {
-		e.job.n.Add(-1) // before asleep: who clears that counts this rank back
+		e.job.park() // before asleep: who clears that counts this rank back
 	}
 	e.asleep.Store(how)
 	if e.dirty || e.outside.Load() != 0 { // the store above is a barrier
@@ -135,8 +154,9 @@ func (e *Engine) sleep(c Cond) {
 			e.stats.Events += uint64(e.runTimers(time.Now()))
 		}
 	}
-	if e.asleep.Swap(awake) != awake && e.job != nil {
-		e.job.n.Add(1)
+	self := e.asleep.Swap(awake) != awake
+	if e.job != nil {
+		e.job.unpark(self)
 	}
 	e.delist(w)
 	for _, s := range e.sleepers {
@@ -168,7 +188,7 @@ func (e *Engine) Wake() {
 		return
 	}
 	if e.job != nil {
-		e.job.n.Add(1)
+		e.job.wake()
 	}
 	if how == onFDs {
 		e.fds.ring()

@@ -215,7 +215,7 @@ func (e *Engine) handOff() {
 
 func (e *Engine) signal(w *waiter) {
 	if w.parked.CompareAndSwap(true, false) && e.job != nil {
-		e.job.n.Add(1)
+		e.job.wake()
 	}
 	select {
 	case w.ch <- struct{}{}:
@@ -229,12 +229,10 @@ func (e *Engine) blockOn(w *waiter) {
 		<-w.ch
 		return
 	}
-	e.job.n.Add(-1)
+	e.job.park()
 	w.parked.Store(true)
 	<-w.ch
-	if w.parked.CompareAndSwap(true, false) {
-		e.job.n.Add(1)
-	}
+	e.job.unpark(w.parked.CompareAndSwap(true, false))
 }
 
 func (e *Engine) enlist(c Cond, sleeping bool) *waiter {

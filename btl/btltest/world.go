@@ -35,6 +35,8 @@ type Config struct {
 	Job func(rte.Job) rte.Job
 	// SleepAfter is the engines' time to sleep; 0: never.
 	SleepAfter time.Duration
+	// RawHandles tells that memory handles are addresses, which the kernel checks: registrations do not end.
+	RawHandles bool
 	// Hot lets engines poll without yielding, for benchmarks on idle cores.
 	Hot bool
 }

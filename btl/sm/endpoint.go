@@ -17,6 +17,7 @@ type endpoint struct {
 	proc   *core.Proc
 	ring   producer
 	open   bool  // the ring exists
+	inline int   // largest inline payload
 	noCopy error // why Get is not possible
 	dead   error
 	fenced atomic.Uint32 // target of the barrier where membarrier is missing
@@ -72,12 +73,12 @@ func (ep *endpoint) wake() {
 }
 
 // MaxInline implements btl.InlineSender.
-func (ep *endpoint) MaxInline() int { return ep.m.opt.MaxInlineLen }
+func (ep *endpoint) MaxInline() int { return ep.inline }
 
 // SendInline implements btl.InlineSender.
 func (ep *endpoint) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointer, n int) bool {
 	r := &ep.ring
-	if r.pos == r.limit && ep.ready() != nil {
+	if n > ep.inline || (r.pos == r.limit && ep.ready() != nil) {
 		return false
 	}
 	slot := r.slot()
@@ -124,18 +125,26 @@ func (ep *endpoint) Send(f *btl.Frag) (bool, error) {
 		ep.wake()
 		return true, nil
 	}
-	if hdr > dataHdrMax || uint64(f.Len) > uint64(r.size) {
+	kind, at, n := kindData, unsafe.Add(slot, 8), f.Len
+	if hdr > dataHdrMax {
+		kind, n = kindLong, hdr+f.Len
+	}
+	if uint64(n) > uint64(r.size) {
 		return false, fmt.Errorf("btl sm: a fragment of %d+%d bytes is above btl_sm_max_send_size", hdr, f.Len)
 	}
-	off, end, ok := r.reserve(uint32(f.Len))
+	off, end, ok := r.reserve(uint32(n))
 	if !ok {
 		return false, ep.full()
 	}
-	copy(unsafe.Slice((*byte)(unsafe.Add(slot, 8)), hdr), f.Hdr[:hdr])
-	fill(f, unsafe.Add(r.data, off))
+	data := unsafe.Add(r.data, off)
+	if kind == kindLong {
+		at, data = data, unsafe.Add(data, hdr)
+	}
+	copy(unsafe.Slice((*byte)(at), hdr), f.Hdr[:hdr])
+	fill(f, data)
 	*(*uint64)(unsafe.Add(slot, posAt)) = uint64(off)
-	*(*uint64)(unsafe.Add(slot, lenAt)) = uint64(f.Len)
-	r.commit(slot, word(r.pos, uint8(f.Tag), hdr, 0, kindData), end)
+	*(*uint64)(unsafe.Add(slot, lenAt)) = uint64(n)
+	r.commit(slot, word(r.pos, uint8(f.Tag), hdr, 0, kind), end)
 	ep.wake()
 	return true, nil
 }

@@ -43,6 +43,7 @@ func FuzzBox(f *testing.F) {
 	f.Add([]byte{0x40, 41, 0, 1}, uint64(64), uint64(64))
 	f.Add([]byte{0x40, 16, 41, 0}, uint64(0), uint64(0))
 	f.Add([]byte{0x40, 255, 255, 0}, uint64(0), uint64(0))
+	f.Add([]byte{0x40, 64, 0, 2, 0x40, 200, 0, 2}, uint64(0), uint64(100))
 	f.Add([]byte{0x41, 16, 8, 0}, uint64(0), uint64(0))
 	f.Add([]byte{0x40, 16, 8, 2, 0x40, 16, 8, 0}, ^uint64(0), ^uint64(0)-5)
 	f.Fuzz(func(t *testing.T, words []byte, pos, n uint64) {
@@ -85,11 +86,13 @@ func TestGarbage(t *testing.T) {
 		name  string
 		write func(*duo)
 	}{
-		{"an unknown kind", slot(word(0, uint8(tag), 16, 8, 2), 0, 0)},
+		{"an unknown kind", slot(word(0, uint8(tag), 16, 8, 3), 0, 0)},
 		{"an unknown tag", slot(word(0, uint8(tag)+1, 16, 8, kindSmall), 0, 0)},
 		{"too much in a slot", slot(word(0, uint8(tag), 16, 41, kindSmall), 0, 0)},
 		{"a header over the position", slot(word(0, uint8(tag), 41, 0, kindData), 0, 8)},
 		{"data beyond the area", slot(word(0, uint8(tag), 16, 0, kindData), 64, 193)},
+		{"a header longer than its data", slot(word(0, uint8(tag), 60, 0, kindLong), 64, 59)},
+		{"a long header beyond the area", slot(word(0, uint8(tag), 60, 0, kindLong), 200, 60)},
 		{"data from beyond", slot(word(0, uint8(tag), 16, 0, kindData), 257, 0)},
 		{"a length that wraps", slot(word(0, uint8(tag), 16, 0, kindData), 64, ^uint64(0)-10)},
 	} {
@@ -142,7 +145,7 @@ func TestBadOffer(t *testing.T) {
 			}
 			d := newDuo(t, cfg, geometry{})
 			d.connect(t)
-			d.Ranks[0].Do(func() { _ = d.ep.connect() })
+			d.Ranks[0].Do(func() { _ = d.ep.connect() }) // one more
 			d.Until(t, "the second ring's refusal", func() bool { return len(d.Ranks[1].Failures()) == 1 })
 			if len(d.to.rings) != 1 {
 				t.Errorf("listening to %d rings", len(d.to.rings))

@@ -54,7 +54,7 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 			continue
 		}
 		peer, err := m.shm.Attach(p.Rank)
-		ep := &endpoint{m: m, peer: peer, proc: p}
+		ep := &endpoint{m: m, peer: peer, proc: p, inline: m.opt.MaxInlineLen}
 		if err == nil {
 			err = m.watch(p, peer)
 		}
@@ -156,12 +156,16 @@ func (m *module) Poll() int {
 func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 	n := 0
 	for full := true; full && n < pollBurst; slot, w, full = c.peek() {
+		if n > 0 {
+			c.fetchAhead() // a burst: the sender is ahead, so the next lines are worth having
+		}
 		hdrLen, length := uintptr(w>>40&0xff), uintptr(w>>48&0xff)
 		var payload []byte
+		hdr := unsafe.Add(slot, 8)
 		switch {
 		case w>>56 == kindSmall && hdrLen+length <= slotRoom:
 			payload = unsafe.Slice((*byte)(unsafe.Add(slot, 8+hdrLen)), length)
-		case w>>56 == kindData && hdrLen <= dataHdrMax:
+		case w>>56 == kindData && hdrLen <= dataHdrMax, w>>56 == kindLong:
 			pos, size := *(*uint64)(unsafe.Add(slot, posAt)), *(*uint64)(unsafe.Add(slot, lenAt))
 			if pos > uint64(c.size) || size > uint64(c.size)-pos {
 				m.broken(c)
@@ -169,6 +173,13 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			}
 			payload = unsafe.Slice((*byte)(unsafe.Add(c.data, pos)), size)
 			c.owed += uint32(size)
+			if w>>56 == kindLong {
+				if size < uint64(hdrLen) {
+					m.broken(c)
+					return n
+				}
+				hdr, payload = unsafe.Add(c.data, pos), payload[hdrLen:]
+			}
 		default:
 			m.broken(c)
 			return n
@@ -178,14 +189,19 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			m.broken(c)
 			return n
 		}
-		h.Receive(c.peer, unsafe.Slice((*byte)(unsafe.Add(slot, 8)), hdrLen), payload)
-		c.pos++
-		n++
-		if c.pos-c.told > c.mask>>2 || c.owed > c.size>>2 {
-			c.tell()
-		}
+		h.Receive(c.peer, unsafe.Slice((*byte)(hdr), hdrLen), payload)
+		n += m.consumed(c)
 	}
 	return n
+}
+
+// consumed goes on to the next slot, and now and then tells the sender.
+func (m *module) consumed(c *consumer) int {
+	c.pos++
+	if c.pos-c.told > c.mask>>2 || c.owed > c.size>>2 {
+		c.tell()
+	}
+	return 1
 }
 
 // broken stops listening to a peer that writes what no peer of ours would.

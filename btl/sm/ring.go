@@ -22,6 +22,12 @@ const line = 64
 //	| word   | header, then payload: 56 bytes together       |   small
 //	+--------+--------------------------------+------+------+
 //	| word   | header: at most 40 bytes       | pos  | len  |   payload in the data area
+//	+--------+-------------------------+------+------+------+
+//	| word   | header: at most 32      | total| pos  | len  |   first len of total bytes there
+//	+--------+-------------------------+------+------+------+
+//	| word   |                                       | len  |   len more of them
+//	+--------+---------------------------------------+------+
+//	| word   |                                | pos  | len  |   header, then payload in the data area
 //	+--------+--------------------------------+------+------+
 //
 // word, written last: sequence u32 | tag u8 | header length u8 | payload length u8 | kind u8. A slot is full when its sequence is
@@ -29,11 +35,17 @@ const line = 64
 const (
 	slotRoom   = line - 8
 	dataHdrMax = 40
+	totalAt    = 40
 	posAt      = 48
 	lenAt      = 56
 
-	kindSmall = 0
-	kindData  = 1
+	streamHdrMax = 32
+
+	kindSmall  = 0
+	kindData   = 1
+	kindStream = 2
+	kindMore   = 3
+	kindLong   = 2
 )
 
 type geometry struct{ slots, data uint32 }
@@ -139,6 +151,7 @@ type consumer struct {
 	size  uint32
 	owed  uint32 // data bytes consumed since
 	peer  int
+	st    stream // the payload that is being read
 }
 
 func (c *consumer) init(box unsafe.Pointer, g geometry, peer int) {
@@ -152,6 +165,13 @@ func (c *consumer) peek() (unsafe.Pointer, uint64, bool) {
 	w := atomic.LoadUint64((*uint64)(slot))
 	return slot, w, uint32(w) == c.pos+1
 }
+
+// fetchAhead starts loading a slot that will be looked at soon; nothing waits for the value.
+func (c *consumer) fetchAhead() {
+	atomic.LoadUint64((*uint64)(unsafe.Add(c.slots, uintptr((c.pos+fetchDistance)&c.mask)*line)))
+}
+
+const fetchDistance = 4
 
 // tell publishes the head.
 func (c *consumer) tell() {

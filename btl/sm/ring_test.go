@@ -40,7 +40,7 @@ func TestRingModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		mu.Lock()
 		defer mu.Unlock()
-		geo := geometry{slots: uint32(8) << rapid.IntRange(0, 2).Draw(rt, "slots"), data: line * uint32(rapid.IntRange(4, 20).Draw(rt, "lines"))}
+		geo := geometry{slots: uint32(8) << rapid.IntRange(0, 2).Draw(rt, "slots"), data: line * uint32(rapid.IntRange(8, 24).Draw(rt, "lines"))}
 		d := newDuo(t, btltest.Config{}, geo)
 		defer d.Close(t)
 		q := &fifo{}
@@ -54,7 +54,7 @@ func TestRingModel(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"send": func(rt *rapid.T) {
-				f := btltest.NewFrag(c, tag, id, rapid.IntRange(16, dataHdrMax).Draw(rt, "header"), rapid.IntRange(0, most).Draw(rt, "payload"))
+				f := btltest.NewFrag(c, tag, id, rapid.IntRange(16, btl.HeaderMax).Draw(rt, "header"), rapid.IntRange(0, most-btl.HeaderMax).Draw(rt, "payload"))
 				done, err := d.ep.Send(f)
 				switch {
 				case err == nil && !done:
@@ -68,7 +68,7 @@ func TestRingModel(t *testing.T) {
 				}
 			},
 			"inline": func(rt *rapid.T) {
-				f := btltest.NewFrag(c, tag, id, 16, rapid.IntRange(0, most).Draw(rt, "payload"))
+				f := btltest.NewFrag(c, tag, id, 16, rapid.IntRange(0, min(most, d.ep.MaxInline())).Draw(rt, "payload"))
 				h := f.Header()
 				if d.ep.SendInline(tag, *(*uint64)(unsafe.Pointer(&h[0])), *(*uint64)(unsafe.Pointer(&h[8])), f.Data, f.Len) {
 					sent(f)

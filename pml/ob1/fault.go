@@ -23,6 +23,10 @@ func (o *module) ProcFailed(p *core.Proc) {
 			continue
 		}
 		m.ranks[rank].peer = nil
+		if r := m.ranks[rank].placing; r != nil {
+			m.ranks[rank].placing = nil
+			r.FinishErr(peerError(failed, rank))
+		}
 		o.endLongOf(m, rank, failed)
 		err := peerError(failed, rank)
 		o.failPosted(m, func(r *recvReq) *core.Error {

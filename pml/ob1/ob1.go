@@ -124,8 +124,9 @@ type channel struct {
 
 // rankState is one member of a channel's communicator.
 type rankState struct {
-	peer     *peer // nil until this rank sends to it
-	job      int   // rank in the job
+	peer     *peer    // nil until this rank sends to it
+	job      int      // rank in the job
+	placing  *recvReq // its payload is being written into the user's buffer by a BTL
 	sendSeq  uint16
 	expected uint16
 	held     *message // out of sequence, ascending from expected

@@ -165,6 +165,15 @@ func (p *posted) remove(r *recvReq) {
 
 // take finds the earliest posted receive that fits a message and takes it out; nil when there is none.
 func (p *posted) take(source, tag int32) *recvReq {
+	r := p.peek(source, tag)
+	if r != nil {
+		p.remove(r)
+	}
+	return r
+}
+
+// peek finds the earliest posted receive that fits a message, nil when there is none.
+func (p *posted) peek(source, tag int32) *recvReq {
 	if p.n == 0 {
 		return nil
 	}
@@ -182,9 +191,7 @@ func (p *posted) take(source, tag int32) *recvReq {
 	if best == nil {
 		return nil
 	}
-	r := best.recv
-	p.remove(r)
-	return r
+	return best.recv
 }
 
 // unexpected are the messages that wait for a receive, in order of arrival.

@@ -300,3 +300,61 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 		o.catchUp(m, rs)
 	}
 }
+
+// Place implements btl.Placer: a message that matches now, and whose receive is one block of memory with room for it, is written
+// there as it comes. It is matched from here on; the receive completes when all is in place.
+func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
+	o := x.o
+	if len(hdr) != matchSize || n == 0 {
+		return nil
+	}
+	h := parseMatch(hdr)
+	if int(h.ctx) >= len(o.chans) || o.chans[h.ctx] == nil {
+		return nil
+	}
+	m := o.chans[h.ctx]
+	if uint(h.source) >= uint(len(m.ranks)) || h.tag < 0 {
+		return nil
+	}
+	rs := &m.ranks[h.source]
+	if rs.job != peer || rs.expected != h.seq || rs.held != nil || rs.placing != nil {
+		return nil
+	}
+	r := m.posted.peek(h.source, h.tag)
+	if r == nil || !r.isFlat || r.room < int64(n) {
+		return nil
+	}
+	m.posted.remove(r)
+	rs.expected++
+	rs.placing = r
+	o.stats.Matches++
+	r.Status.Source, r.Status.Tag = int(h.source), int(h.tag)
+	return unsafe.Slice((*byte)(r.Buf.Addr()), n)
+}
+
+// Placed implements btl.Placer.
+func (x *matchHandler) Placed(_ int, hdr []byte, n int, err error) {
+	o := x.o
+	h := parseMatch(hdr)
+	m := o.chans[h.ctx]
+	if m == nil {
+		return
+	}
+	rs := &m.ranks[h.source]
+	r := rs.placing
+	if r == nil {
+		return // the sender's death has ended it
+	}
+	rs.placing = nil
+	if err != nil {
+		r.FinishErr(o.asError(err, int(h.source)))
+		return
+	}
+	r.Status.SetBytes(int64(n))
+	o.stats.Received[protoEager]++
+	o.stats.ReceivedBytes[protoEager] += uint64(n)
+	r.Finish()
+	if rs.held != nil {
+		o.catchUp(m, rs)
+	}
+}

@@ -338,7 +338,7 @@ func (o *op) outcome() string {
 func (p *player) end() {
 	for _, o := range p.ops {
 		if !o.told {
-			fmt.Fprintf(&p.out, "# still pending: %d %s\n", o.rank, o.name)
+			fmt.Fprintf(&p.out, "  still pending: %d %s\n", o.rank, o.name)
 		}
 	}
 }

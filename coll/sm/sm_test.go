@@ -1,0 +1,149 @@
+package sm
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/coll"
+	_ "github.com/ompi-go/ompi-go/coll/basic"
+	"github.com/ompi-go/ompi-go/coll/colltest"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
+	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/rte"
+	"github.com/ompi-go/ompi-go/shm"
+)
+
+// world is a job of goroutine ranks that share memory, over the suite's point-to-point layer.
+type world struct {
+	t      testing.TB
+	n      int
+	fabric *colltest.Fabric
+	params *mca.Params
+	envs   []*coll.Env
+	list   [][]coll.Factory
+}
+
+// newWorld makes n ranks with the given settings, name and value in turn.
+func newWorld(t testing.TB, n int, settings ...string) *world {
+	t.Helper()
+	reg, err := mca.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in mca.Input
+	for i := 0; i < len(settings); i += 2 {
+		in.Settings = append(in.Settings, mca.CommandLine(settings[i], settings[i+1]))
+	}
+	w := &world{t: t, n: n, fabric: colltest.NewFabric(n, 4096)}
+	if w.params, err = mca.Load(reg, in); err != nil {
+		t.Fatal(err)
+	}
+	jobs, memory := rte.NewHub(n), shm.NewHub(n)
+	for r := range n {
+		env := &coll.Env{Params: w.params, Job: jobs.Job(r), PML: w.fabric.Rank(r)}
+		env.Shm, err = shm.Open(shm.Config{Job: env.Job, Engine: w.fabric.Comm(0, []int{r}, r).Engine, Hub: memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fs, err := coll.Open(reg, w.params, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.envs, w.list = append(w.envs, env), append(w.list, fs)
+	}
+	return w
+}
+
+// shuffled are all job ranks in an order of no meaning, so that nothing takes a rank for a job rank.
+func (w *world) shuffled() []int {
+	out := make([]int, w.n)
+	for i := range out {
+		out[i] = (i*7 + 3) % w.n
+		if w.n%7 == 0 {
+			out[i] = w.n - 1 - i
+		}
+	}
+	return out
+}
+
+// comm makes rank self's part of a communicator.
+func (w *world) comm(k uint32, members []int, self int) (*coll.Table, *core.Comm) {
+	c := w.fabric.Comm(k, members, self)
+	tbl, err := coll.Select(w.list[self], c)
+	if err != nil {
+		w.t.Error(err)
+		return nil, nil
+	}
+	return tbl, c
+}
+
+// run calls body on all ranks with a communicator of all of them, which it closes afterwards.
+func (w *world) run(body func(rank int, tbl *coll.Table, c *core.Comm)) {
+	w.fabric.Run(func(self int) {
+		tbl, c := w.comm(3, w.shuffled(), self)
+		if tbl == nil {
+			return
+		}
+		body(c.MyRank, tbl, c)
+		if err := tbl.Close(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	if sends, recvs := w.fabric.Pending(); sends+recvs != 0 {
+		w.t.Errorf("%d messages nobody received and %d receives nobody sent to are left over", sends, recvs)
+	}
+}
+
+func floats(s []float64) core.Buffer {
+	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(s)), int64(len(s)), datatype.Float64)
+}
+
+// moduleOf is the component's module behind a table.
+func moduleOf(tbl *coll.Table) *module { return tbl.Barrier.(*module) }
+
+func BenchmarkBarrier(b *testing.B) {
+	for _, n := range []int{2, 8, 64} {
+		b.Run(name(n), func(b *testing.B) {
+			w := newWorld(b, n)
+			var before, after [64]struct{ p, s uint64 }
+			w.run(func(rank int, tbl *coll.Table, c *core.Comm) {
+				for range 3 {
+					tbl.Barrier.Barrier()
+				}
+				if rank == 0 {
+					b.ResetTimer()
+				}
+				c.Engine.Lock()
+				st := c.Engine.Stats()
+				c.Engine.Unlock()
+				before[rank] = struct{ p, s uint64 }{st.Passes, st.Sleeps}
+				for range b.N {
+					if err := tbl.Barrier.Barrier(); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+				c.Engine.Lock()
+				st = c.Engine.Stats()
+				c.Engine.Unlock()
+				after[rank] = struct{ p, s uint64 }{st.Passes, st.Sleeps}
+			})
+			var p, s float64
+			for r := range n {
+				p += float64(after[r].p - before[r].p)
+				s += float64(after[r].s - before[r].s)
+			}
+			b.ReportMetric(p/float64(b.N), "passes/op")
+			b.ReportMetric(s/float64(b.N), "sleeps/op")
+		})
+	}
+}
+
+func name(n int) string { return string(rune('0'+n/10)) + string(rune('0'+n%10)) }
+
+func TestConformance(t *testing.T) {
+	colltest.Run(t, func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
+		newWorld(t, n).run(body)
+	})
+}
