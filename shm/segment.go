@@ -97,7 +97,7 @@ func (d *Domain) openSegment() (err error) {
 			return err
 		}
 	}
-	if err := d.job.Put(cardKey, d.card()); err != nil {
+	if err := d.job.Put(cardKey, d.card().append(nil)); err != nil {
 		return err
 	}
 	d.engine.AddSleeper(d)
@@ -157,12 +157,14 @@ type card struct {
 	size    int64
 }
 
-func (d *Domain) card() []byte {
-	b := []byte{cardVersion}
-	b = binary.LittleEndian.AppendUint32(b, uint32(os.Getpid()))
-	b = binary.LittleEndian.AppendUint32(b, uint32(d.seg.fd))
-	return binary.LittleEndian.AppendUint64(b, uint64(d.seg.size))
+func (c card) append(b []byte) []byte {
+	b = append(b, cardVersion)
+	b = binary.LittleEndian.AppendUint32(b, uint32(c.pid))
+	b = binary.LittleEndian.AppendUint32(b, uint32(c.fd))
+	return binary.LittleEndian.AppendUint64(b, uint64(c.size))
 }
+
+func (d *Domain) card() card { return card{pid: os.Getpid(), fd: d.seg.fd, size: d.seg.size} }
 
 func parseCard(b []byte) (card, error) {
 	if len(b) < 1 || b[0] != cardVersion {

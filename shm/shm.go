@@ -152,7 +152,7 @@ func (d *Domain) At(rank int, p Piece, n int64) (unsafe.Pointer, error) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		h, ok := o.heap[p]
-		if !ok || h.size < n {
+		if !ok || n < 0 || h.size < n {
 			return nil, fmt.Errorf("shm: rank %d has no piece %d of %d bytes", rank, p, n)
 		}
 		return h.base, nil

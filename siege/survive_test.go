@@ -49,14 +49,13 @@ func surviveRole(world *ompi.Comm, args []string) error {
 			for r := range size {
 				if r != rank {
 					world.Isend(ompi.Slice(big), r, 0)
+					if _, err := world.Recv(ompi.Slice(big[:1]), r, 1); err != nil {
+						return err
+					}
 				}
 			}
 		}
-		for begin := time.Now(); time.Since(begin) < 200*time.Millisecond; {
-			if _, _, err := world.Iprobe(victim, 0); err != nil { // connections need this rank's help
-				return err
-			}
-		}
+		time.Sleep(200 * time.Millisecond)
 		return fall(world, how)
 	}
 	switch op {
@@ -66,6 +65,9 @@ func surviveRole(world *ompi.Comm, args []string) error {
 		_, err = world.Recv(ompi.Slice(big), ompi.AnySource, 0)
 	case "announced":
 		if _, err := world.Probe(victim, 0); err != nil {
+			return err
+		}
+		if err := world.Send(ompi.Slice(big[:1]), victim, 1); err != nil {
 			return err
 		}
 		time.Sleep(time.Second)

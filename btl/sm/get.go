@@ -73,9 +73,10 @@ func readPeer(pid int, local unsafe.Pointer, remote uint64, n int) error {
 		if got == 0 {
 			return unix.EFAULT
 		}
-		local = unsafe.Add(local, int(got))
-		remote += uint64(got)
-		n -= int(got)
+		if n -= int(got); n > 0 { // a pointer past the end would be none of this memory
+			local = unsafe.Add(local, int(got))
+			remote += uint64(got)
+		}
 	}
 	return nil
 }

@@ -108,6 +108,9 @@ func (d *duo) jump(pos uint32) {
 	r.pos, c.pos = pos, pos
 	c.tell()
 	r.head, r.limit, r.free = pos, pos+r.mask+1, r.tail
+	for p := pos - r.mask - 1; p != pos; p++ { // what those messages have left in the slots
+		*(*uint64)(unsafe.Add(r.slots, uintptr(p&r.mask)*line)) = word(p, uint8(tag), 16, 0, kindSmall)
+	}
 }
 
 // TestBadHead: a consumer that writes nonsense about what it has read cannot make the producer overwrite what it has not, or hang.

@@ -67,6 +67,7 @@ func (l *link) becomeUp(c *conn) {
 		l.win = newWindow()
 	}
 	var err error
+	tuneLoopback(fd, &l.m.opts)
 	if l.reg, err = l.m.engine.AddFD(fd, unix.EPOLLIN, l); err != nil {
 		l.broke(fmt.Errorf("btl tcp: %w", err), false)
 		return
