@@ -3,6 +3,7 @@ package ompi
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
 	defer func() {
 		if err != nil {
-			i.teardown()
+			_ = i.teardown() // the first error is the one to tell
 		}
 	}()
 	i.procs = make([]*core.Proc, at.job.Size())
@@ -328,7 +329,9 @@ func (i *Instance) Finalize() error {
 			}
 		}
 	}
-	i.teardown()
+	if e := i.teardown(); err == nil && i.fatal.Load() == nil {
+		err = e
+	}
 	if e := i.job.Finalize(); err == nil {
 		err = e
 	}
@@ -392,24 +395,28 @@ func (i *Instance) drain() {
 	}
 }
 
-// teardown closes what was opened, in reverse order.
-func (i *Instance) teardown() {
+// teardown closes what was opened, in reverse order: also communicators that the program has not freed.
+func (i *Instance) teardown() error {
 	i.finalizing.Store(true)
-	for _, c := range []*Comm{i.world, i.self} {
-		if c != nil && c.coll != nil {
-			_ = c.coll.Close()
+	var errs []error
+	i.mu.Lock()
+	comms := slices.Collect(maps.Keys(i.comms))
+	i.mu.Unlock()
+	for _, c := range comms {
+		if c.coll != nil {
+			errs = append(errs, c.coll.Close())
 		}
 	}
 	i.engine.Lock()
 	if i.pml != nil {
-		_ = i.pml.Close()
+		errs = append(errs, i.pml.Close())
 	}
 	for _, m := range slices.Backward(i.modules) {
-		_ = m.Close()
+		errs = append(errs, m.Close())
 	}
 	if i.shm != nil {
-		_ = i.shm.Close()
+		errs = append(errs, i.shm.Close())
 	}
 	i.engine.Unlock()
-	_ = i.engine.Close()
+	return errors.Join(append(errs, i.engine.Close())...)
 }

@@ -60,38 +60,44 @@ type Stats struct {
 	Parks          uint64 // goroutines that waited while another drove
 }
 
-// Engine is one progress domain.
+// Engine is one progress domain. Its fields are ordered by who writes them: between processors memory travels in lines of 64 bytes,
+// and a goroutine rank that sleeps often wakes on another processor.
 type Engine struct {
-	mu   sync.Mutex   // the token
-	want atomic.Int32 // goroutines that wait for the token inside Lock
+	// The first line is the token holder's.
+	mu      sync.Mutex   // the token
+	want    atomic.Int32 // goroutines that wait for the token inside Lock
+	driving uint32       // atomic; 1: some goroutine has the driver's role; changed with the token held
+	tick    uint64
+	high    []*Source // polled in every pass
+	procs   int32     // GOMAXPROCS at start: how many goroutine ranks can run at once
+	mode    idleMode
+	crowded bool // goroutine ranks outnumber procs
+	dirty   bool // something was completed since parked waiters were last looked at; guarded by the token
+	_       [1]byte
+	job     *Runnable
 
-	high []*Source // polled in every pass
-	low  []Poller  // every housekeeping pass
-	tick uint64
+	stats Stats // likewise
+	_     [16]byte
 
-	mode       idleMode
-	sleepAfter time.Duration
-	job        *Runnable
-	procs      int32 // GOMAXPROCS at start: how many goroutine ranks can run at once
+	// The next is for sleeping, parking and waking: others read it, and write it seldom.
+	asleep  atomic.Uint32 // the driver sleeps and needs a ring, and which: see idle.go
+	busy    atomic.Int32  // see Busy
+	parked  atomic.Int32  // entries of waiters, and 1 while the driver sleeps
+	outside atomic.Int32  // parked waiters whose conditions nobody completes here: see WaitOutside
+	bell    chan struct{} // the ring when there are no file descriptors
+	wmu     sync.Mutex    // guards waiters and nap; a leaf lock
+	nap     Cond          // what the sleeping driver waits for, else nil
+	parks   atomic.Uint64
+	_       [8]byte
+
+	waiters    []*waiter
+	sleepers   []Sleeper
+	low        []Poller // every housekeeping pass
+	fds        fdSet
+	timers     timerHeap
 	base       time.Time
-
-	fds    fdSet
-	timers timerHeap
-
-	driving  uint32       // atomic; 1: some goroutine has the driver's role; changed with the token held
-	dirty    bool         // something was completed since parked waiters were last looked at; guarded by the token
-	parked   atomic.Int32 // entries of waiters
-	wmu      sync.Mutex   // guards waiters; a leaf lock
-	waiters  []*waiter
-	outside  atomic.Int32 // parked waiters whose conditions nobody completes here: see WaitOutside
-	sleepers []Sleeper
-	asleep   atomic.Uint32 // the driver sleeps and needs a ring, and which: see idle.go
-	busy     atomic.Int32  // see Busy
-	bell     chan struct{} // the ring when there are no file descriptors
-	parks    atomic.Uint64
-
-	closed bool
-	stats  Stats
+	sleepAfter time.Duration
+	closed     bool
 }
 
 // housekeeping is how many passes lie between looks at timers, low pollers and quiet file descriptors: rare enough that an
@@ -102,6 +108,7 @@ const housekeeping = 1024
 func New(cfg Config) *Engine {
 	e := &Engine{job: cfg.Job, procs: int32(runtime.GOMAXPROCS(0)), sleepAfter: cfg.SleepAfter, base: time.Now(), bell: make(chan struct{}, 1)}
 	e.mode = chooseIdle(cfg)
+	e.crowded = int32(cfg.LocalRanks) > e.procs
 	e.fds.every = housekeeping
 	return e
 }

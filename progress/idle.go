@@ -29,29 +29,15 @@ func chooseIdle(cfg Config) idleMode {
 	return idleYield
 }
 
-// Runnable counts the goroutine ranks of a process that are not parked, and those among them that have been woken but do not run
-// yet: they may stand in the queue of the very processor on which another rank polls.
-type Runnable struct{ v atomic.Int64 } // not parked, + woken*oneWoken
-
-const oneWoken = 1 << 32
+// Runnable counts the goroutine ranks of a process that are not parked. Ranks on all cores write it, so it is written seldom: once
+// by a rank that parks, and once by one that wakes others, however many.
+type Runnable struct{ n atomic.Int32 }
 
 // Enter counts a rank that starts.
-func (r *Runnable) Enter() { r.v.Add(1) }
+func (r *Runnable) Enter() { r.n.Add(1) }
 
 // Leave counts a rank that ends.
-func (r *Runnable) Leave() { r.v.Add(-1) }
-
-// park counts a rank that is about to block; whoever ends that calls wake, unless it is the rank itself. unpark is for the rank,
-// when it runs again.
-func (r *Runnable) park() { r.v.Add(-1) }
-func (r *Runnable) wake() { r.v.Add(1 + oneWoken) }
-func (r *Runnable) unpark(self bool) {
-	if self {
-		r.v.Add(1)
-	} else {
-		r.v.Add(-oneWoken)
-	}
-}
+func (r *Runnable) Leave() { r.n.Add(-1) }
 
 // Passes between looks at the clock and at the Go scheduler. A turn of the scheduler costs 125-150 ns, so hot polling pays for it
 // rarely; other goroutines of the process get the core at least this often, besides the runtime's own preemption.
@@ -59,6 +45,12 @@ const (
 	hotGosched   = 1024
 	yieldGosched = 64
 	parkGosched  = 256
+
+	// When goroutine ranks outnumber the processors, one that is awake may stand in the queue of the processor on which this one
+	// polls. So it is let by after a few passes, about as long as an answer from a rank that runs takes; and who gets none for some
+	// tens of microseconds parks, though processors be idle: that costs little more than what it has lost by then.
+	crowdedGosched = 16
+	crowdedSpin    = 16 * parkGosched
 )
 
 // idle does one idle step, the n-th in a row, and reports whether it is time to sleep. since is when idling was first timed, 0
@@ -66,14 +58,14 @@ const (
 func (m idleMode) idle(e *Engine, n uint32, since *int64) bool {
 	switch m {
 	case idlePark:
-		switch v := e.job.v.Load(); {
-		case int32(v) > e.procs:
+		switch {
+		case e.job.n.Load() > e.procs, e.crowded && n >= crowdedSpin:
 			return true
-		case v >= oneWoken:
-			// Fewer ranks than processors, but one of them waits for a processor: let it have this one.
+		case e.crowded && n == crowdedGosched:
 			runtime.Gosched()
 			return false
-		case n%parkGosched != 0:
+		}
+		if n%parkGosched != 0 {
 			return false
 		}
 	case idleYield:
@@ -116,13 +108,14 @@ func (e *Engine) sleep(c Cond) {
 	for _, s := range e.sleepers {
 		s.Arm()
 	}
-	w := e.enlist(c, true)
+	e.setNap(c)
+	e.parked.Add(1)
 	how := uint32(onBell)
 	if e.fds.live != 0 {
 		how = onFDs
 	}
 	if e.job != nil {
-		e.job.park() // before asleep: who clears that counts this rank back
+		e.job.n.Add(-1) // before asleep: who clears that counts this rank back
 	}
 	e.asleep.Store(how)
 	if e.dirty || e.outside.Load() != 0 { // the store above is a barrier
@@ -154,14 +147,21 @@ func (e *Engine) sleep(c Cond) {
 			e.stats.Events += uint64(e.runTimers(time.Now()))
 		}
 	}
-	self := e.asleep.Swap(awake) != awake
-	if e.job != nil {
-		e.job.unpark(self)
+	if e.asleep.Swap(awake) != awake && e.job != nil {
+		e.job.n.Add(1)
 	}
-	e.delist(w)
+	e.parked.Add(-1)
+	e.setNap(nil)
 	for _, s := range e.sleepers {
 		s.Disarm()
 	}
+}
+
+// setNap says what the sleeping driver waits for.
+func (e *Engine) setNap(c Cond) {
+	e.wmu.Lock()
+	e.nap = c
+	e.wmu.Unlock()
 }
 
 // blockOnBell waits for the bell, and reports whether that and not the timeout (< 0: none) ended it.
@@ -183,19 +183,32 @@ func (e *Engine) blockOnBell(timeout time.Duration) bool {
 // Wake rings the engine if its driver sleeps. Any goroutine may call it, with or without the token. Who wrote something that the
 // driver should find calls it afterwards.
 func (e *Engine) Wake() {
+	if e.asleep.Load() != awake && e.WakeUncounted() && e.job != nil {
+		e.job.n.Add(1)
+	}
+}
+
+// WakeUncounted is Wake for who wakes many ranks of its process: it reports whether there was one to wake, and the caller has
+// CountWoken of an engine of the process count them all at once.
+func (e *Engine) WakeUncounted() bool {
 	how := e.asleep.Load()
 	if how == awake || !e.asleep.CompareAndSwap(how, awake) {
-		return
-	}
-	if e.job != nil {
-		e.job.wake()
+		return false
 	}
 	if how == onFDs {
 		e.fds.ring()
-		return
+		return true
 	}
 	select {
 	case e.bell <- struct{}{}:
 	default:
+	}
+	return true
+}
+
+// CountWoken counts n ranks as runnable again.
+func (e *Engine) CountWoken(n int32) {
+	if n != 0 && e.job != nil {
+		e.job.n.Add(n)
 	}
 }

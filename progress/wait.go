@@ -17,11 +17,10 @@ import (
 
 // waiter is a goroutine that waits without the token.
 type waiter struct {
-	cond     Cond
-	ch       chan struct{} // one slot
-	parked   atomic.Bool   // counted as not runnable; whoever clears it counts it back
-	sleeping bool          // it is the driver, asleep: woken through Wake
-	chosen   bool          // woken to take over driving; guarded by wmu
+	cond   Cond
+	ch     chan struct{} // one slot
+	parked atomic.Bool   // counted as not runnable; whoever clears it counts it back
+	chosen bool          // woken to take over driving; guarded by wmu
 }
 
 var waiterPool = sync.Pool{New: func() any { return &waiter{ch: make(chan struct{}, 1)} }}
@@ -179,7 +178,7 @@ func (e *Engine) lend() {
 
 // park waits until c is done, or until this goroutine is chosen to drive or should look again.
 func (e *Engine) park(c Cond) {
-	w := e.enlist(c, false)
+	w := e.enlist(c)
 	if !c.Done() && !e.vacant() {
 		e.blockOn(w)
 	}
@@ -215,7 +214,7 @@ func (e *Engine) handOff() {
 
 func (e *Engine) signal(w *waiter) {
 	if w.parked.CompareAndSwap(true, false) && e.job != nil {
-		e.job.wake()
+		e.job.n.Add(1)
 	}
 	select {
 	case w.ch <- struct{}{}:
@@ -229,15 +228,17 @@ func (e *Engine) blockOn(w *waiter) {
 		<-w.ch
 		return
 	}
-	e.job.park()
+	e.job.n.Add(-1)
 	w.parked.Store(true)
 	<-w.ch
-	e.job.unpark(w.parked.CompareAndSwap(true, false))
+	if w.parked.CompareAndSwap(true, false) {
+		e.job.n.Add(1)
+	}
 }
 
-func (e *Engine) enlist(c Cond, sleeping bool) *waiter {
+func (e *Engine) enlist(c Cond) *waiter {
 	w := waiterPool.Get().(*waiter)
-	w.cond, w.sleeping, w.chosen = c, sleeping, false
+	w.cond, w.chosen = c, false
 	select { // a signal left over from an earlier life
 	case <-w.ch:
 	default:
@@ -266,17 +267,13 @@ func (e *Engine) delist(w *waiter) {
 
 // wakeDone wakes every waiter whose condition holds.
 func (e *Engine) wakeDone() {
-	ring := false
 	e.wmu.Lock()
 	for _, w := range e.waiters {
 		if w.cond != nil && w.cond.Done() {
-			if w.sleeping {
-				ring = true
-			} else {
-				e.signal(w)
-			}
+			e.signal(w)
 		}
 	}
+	ring := e.nap != nil && e.nap.Done()
 	e.wmu.Unlock()
 	if ring {
 		e.Wake()

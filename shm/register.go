@@ -62,5 +62,8 @@ func (p *Peer) Registered(slot, gen uint32, off, n int64) (unsafe.Pointer, error
 	if off < 0 || n < 0 || off > s.n || n > s.n-off {
 		return nil, fmt.Errorf("shm: range [%d,+%d) outside rank %d's registration of %d bytes", off, n, p.Rank, s.n)
 	}
+	if n == 0 {
+		return s.mem, nil // behind the last byte there may be other memory, which must not be pointed at
+	}
 	return unsafe.Add(s.mem, off), nil
 }

@@ -167,7 +167,7 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			payload = unsafe.Slice((*byte)(unsafe.Add(slot, 8+hdrLen)), length)
 		case w>>56 == kindData && hdrLen <= dataHdrMax, w>>56 == kindLong:
 			pos, size := *(*uint64)(unsafe.Add(slot, posAt)), *(*uint64)(unsafe.Add(slot, lenAt))
-			if pos > uint64(c.size) || size > uint64(c.size)-pos {
+			if pos >= uint64(c.size) || size > uint64(c.size)-pos {
 				m.broken(c)
 				return n
 			}

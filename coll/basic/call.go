@@ -11,7 +11,8 @@ import (
 // Errors come in two kinds. When an exchange fails between two living ranks (a buffer too small, say), the others still wait for
 // their messages: the first error is kept and the operation goes on to its end, so that nobody hangs and no message is left over
 // for the next operation. When a process has died or the communicator is revoked, nothing more can be exchanged: what is pending
-// is ended and all further steps do nothing.
+// is ended and all further steps do nothing. A living rank may have given up, too, and then takes nothing any more: so a death
+// anywhere in the communicator ends the wait for sends as well, not only that for the dead.
 type call struct {
 	m    *module
 	tag  int
@@ -19,6 +20,7 @@ type call struct {
 	dead bool
 
 	pending []pending
+	sending sendWait
 	scratch [2]scratch
 	ints    []int
 }
@@ -89,8 +91,40 @@ func sendable(b core.Buffer) core.Buffer {
 
 // send sends b and returns when it may be changed.
 func (c *call) send(b core.Buffer, dest int) {
-	if !c.dead {
+	switch {
+	case c.dead:
+	case b.Bytes() <= quickSend:
 		c.note(c.m.pml.Send(c.m.ch, sendable(b), dest, c.tag, pml.Standard))
+	default:
+		// It may wait for its receiver.
+		p := pending{h: c.m.pml.Isend(c.m.ch, sendable(b), dest, c.tag, pml.Standard).Handle()}
+		if r := p.h.R; !r.Done() {
+			c.sending = sendWait{r, c.m.comm}
+			r.Engine.Wait(&c.sending)
+			c.sending = sendWait{}
+		}
+		if p.h.R.Done() {
+			c.take(p.h)
+			return
+		}
+		c.giveUp(&p)
+		c.noteFault()
+	}
+}
+
+// sendWait is the wait for one send: it ends when the send is done, or when a member has died.
+type sendWait struct {
+	r    *core.Request
+	comm *core.Comm
+}
+
+// Done implements progress.Cond.
+func (w *sendWait) Done() bool { return w.r.Done() || w.comm.Fault() != nil }
+
+// noteFault records the fault for which something was given up, unless there is an error already.
+func (c *call) noteFault() {
+	if f := c.m.comm.Fault(); f != nil && c.err == nil {
+		c.note(f.Err)
 	}
 }
 
@@ -151,6 +185,7 @@ func (c *call) wait() {
 	for i := range c.pending {
 		if p := &c.pending[i]; p.h.R != nil {
 			c.giveUp(p)
+			c.noteFault()
 			*p = pending{}
 		}
 	}
@@ -167,7 +202,7 @@ func (c *call) Done() bool {
 			return true
 		}
 	}
-	return done
+	return done || c.m.comm.Fault() != nil
 }
 
 // take ends a message that is complete.

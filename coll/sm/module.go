@@ -90,9 +90,7 @@ func (m *module) release() {
 // ringAll wakes those of the others that sleep. What they wait for was stored before, and atomic operations are sequentially
 // consistent, so that one who has not seen the store is seen asleep.
 func (m *module) ringAll() {
-	for _, p := range m.peers {
-		m.f.shm.Ring(p)
-	}
+	m.f.shm.RingAll(m.peers)
 }
 
 // awaitRelease waits until the meeting is over to which the caller has come.

@@ -1,6 +1,7 @@
 package house
 
 import (
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,6 +63,95 @@ func TestParameterNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// symbol is a function, method or field with its package's folder, as in `pml/ob1.module.Send` or `rte/pmi.Client.call`.
+var symbol = regexp.MustCompile("`((?:[a-z0-9_-]+/)*[a-z0-9_-]+)\\.([A-Za-z0-9]+(?:\\.[A-Za-z0-9]+)?)`")
+
+// TestSymbols: what ARCHITECTURE.md names is there, and it names every mutex.
+func TestSymbols(t *testing.T) {
+	packages := tree(t)
+	named := map[string]bool{}
+	for _, m := range symbol.FindAllStringSubmatch(documents(t)["ARCHITECTURE.md"], -1) {
+		if _, ok := packages[m[1]]; ok {
+			named[m[1]+"."+m[2]] = true
+		}
+	}
+	if len(named) < 40 {
+		t.Errorf("ARCHITECTURE.md names %d functions and locks only", len(named))
+	}
+	declared := map[string]bool{}
+	for p, files := range packages {
+		for _, f := range files {
+			if f.test {
+				continue
+			}
+			for _, d := range f.ast.Decls {
+				switch d := d.(type) {
+				case *ast.FuncDecl:
+					declared[p+"."+receiver(d)+d.Name.Name] = true
+				case *ast.GenDecl:
+					for _, s := range d.Specs {
+						s, ok := s.(*ast.TypeSpec)
+						if !ok {
+							continue
+						}
+						declared[p+"."+s.Name.Name] = true
+						for _, field := range fields(s) {
+							declared[p+"."+s.Name.Name+"."+field.name] = true
+							if name := p + "." + s.Name.Name + "." + field.name; field.mutex && !isTest(p) && !named[name] {
+								t.Errorf("ARCHITECTURE.md does not list the lock %s", name)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	for name := range named {
+		if !declared[name] {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", name)
+		}
+	}
+}
+
+// receiver is the name of a method's type with a dot, "" for a function.
+func receiver(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return ""
+	}
+	x := d.Recv.List[0].Type
+	if star, ok := x.(*ast.StarExpr); ok {
+		x = star.X
+	}
+	if generic, ok := x.(*ast.IndexExpr); ok {
+		x = generic.X
+	}
+	if id, ok := x.(*ast.Ident); ok {
+		return id.Name + "."
+	}
+	return ""
+}
+
+type field struct {
+	name  string
+	mutex bool
+}
+
+// fields are the named fields of a struct type.
+func fields(s *ast.TypeSpec) (list []field) {
+	st, ok := s.Type.(*ast.StructType)
+	if !ok {
+		return nil
+	}
+	for _, f := range st.Fields.List {
+		sel, ok := f.Type.(*ast.SelectorExpr)
+		mutex := ok && (sel.Sel.Name == "Mutex" || sel.Sel.Name == "RWMutex")
+		for _, n := range f.Names {
+			list = append(list, field{n.Name, mutex})
+		}
+	}
+	return list
 }
 
 // TestFloorsDocumented: ARCHITECTURE.md knows every floor.

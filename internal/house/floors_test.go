@@ -166,7 +166,7 @@ func TestForbidden(t *testing.T) {
 		{"pml/ob1", "btl", true},     // the contract
 		{"pml/ob1", "btl/sm", false}, // not the component
 		{"pml/ob1", "shm", false},    // reserved
-		{"coll/sm", "pml", true},     //
+		{"coll/sm", "pml", true},
 		{"coll/sm", "coll/sm/x", true},
 		{"coll/basic", "coll/sm", false},
 		{"progress", "metrics", true},

@@ -16,6 +16,7 @@ import (
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/internal/invariants"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/progress"
@@ -243,5 +244,26 @@ func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFre
 func (o *module) Close() error {
 	o.closed = true
 	o.engine.RemovePoller(&o.out)
+	return o.balanced()
+}
+
+// balanced checks, under the tag invariants, that everything went back to its pool in an instance where nothing failed.
+func (o *module) balanced() error {
+	if !invariants.On {
+		return nil
+	}
+	for _, p := range o.procs {
+		if p.Failed() != nil {
+			return nil
+		}
+	}
+	for _, m := range o.chans {
+		if m != nil && (m.fault != nil || m.posted.n != 0 || m.unexp.n != 0) {
+			return nil // cancelled, or a program that leaves messages behind
+		}
+	}
+	if b := o.nFree; b.ctls != 0 || b.frags != 0 || b.msgs != 0 || o.ids.live != 0 || o.out.n != 0 {
+		return fmt.Errorf("pml ob1: not everything came back: %+v, %d long messages, %d waiting", b, o.ids.live, o.out.n)
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/internal/invariants"
 )
 
 // Pools. Everything a message needs comes from a list under the token and goes back to it. A request that a user holds is given
@@ -213,6 +214,9 @@ func (p *payloadPool) copyOf(b []byte) ([]byte, int) {
 }
 
 func (p *payloadPool) give(mem []byte, class int) {
+	if invariants.On {
+		invariants.Poison(mem)
+	}
 	if class < 0 || p.held+1<<class > payloadKeep {
 		return
 	}

@@ -1,0 +1,6 @@
+//go:build invariants
+
+package invariants
+
+// On reports whether the checks are compiled in.
+const On = true
