@@ -108,7 +108,7 @@ const housekeeping = 1024
 func New(cfg Config) *Engine {
 	e := &Engine{job: cfg.Job, procs: int32(runtime.GOMAXPROCS(0)), sleepAfter: cfg.SleepAfter, base: time.Now(), bell: make(chan struct{}, 1)}
 	e.mode = chooseIdle(cfg)
-	e.crowded = int32(cfg.LocalRanks) > e.procs
+	e.crowded = cfg.Job != nil && int32(cfg.LocalRanks) > e.procs
 	e.fds.every = housekeeping
 	return e
 }

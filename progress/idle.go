@@ -103,13 +103,16 @@ const (
 //
 //	publish that the engine sleeps; look once more; sleep.
 //
-// A peer writes its message first and looks for the sleeper afterwards, so one of the two sees the other.
-func (e *Engine) sleep(c Cond) {
+// A peer writes its message first and looks for the sleeper afterwards, so one of the two sees the other. If show is set, so does
+// a goroutine of this rank that completes something.
+func (e *Engine) sleep(c Cond, show bool) {
 	for _, s := range e.sleepers {
 		s.Arm()
 	}
-	e.setNap(c)
-	e.parked.Add(1)
+	if show {
+		e.setNap(c)
+		e.parked.Add(1)
+	}
 	how := uint32(onBell)
 	if e.fds.live != 0 {
 		how = onFDs
@@ -147,11 +150,13 @@ func (e *Engine) sleep(c Cond) {
 			e.stats.Events += uint64(e.runTimers(time.Now()))
 		}
 	}
-	if e.asleep.Swap(awake) != awake && e.job != nil {
+	if e.asleep.Load() != awake && e.asleep.Swap(awake) != awake && e.job != nil {
 		e.job.n.Add(1)
 	}
-	e.parked.Add(-1)
-	e.setNap(nil)
+	if show {
+		e.parked.Add(-1)
+		e.setNap(nil)
+	}
 	for _, s := range e.sleepers {
 		s.Disarm()
 	}

@@ -111,14 +111,14 @@ func TestWaitOutside(t *testing.T) {
 				w := &word{}
 				done := make(chan struct{})
 				go func() {
-					e.WaitOutside(w)
+					e.WaitOutside(w, 2)
 					close(done)
 				}()
 				if rand.IntN(2) == 0 {
 					time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)
 				}
 				w.set.Store(true)
-				e.Kick()
+				e.Wake()
 				within(t, "a condition from outside", done)
 			}
 			locked(e, func() { e.Complete(&last) })

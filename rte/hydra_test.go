@@ -41,6 +41,15 @@ func rank(role string) error {
 	case "hang":
 		fmt.Println("pid", os.Getpid())
 		select {}
+	case "say":
+		for _, key := range []string{"copy", "room", "copy"} {
+			if !j.(rte.Sayer).SayOnce(key, "") {
+				fmt.Println(key, "is missing")
+			}
+		}
+		if err := j.Fence(); err != nil { // whoever has spoken stays until all have
+			return err
+		}
 	}
 	fmt.Printf("rank %d of %d on node %d with %v by %s\n", j.Rank(), j.Size(), j.Node(j.Rank()), j.LocalRanks(), j.Launcher())
 	return ringOfTrust(j)

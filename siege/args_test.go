@@ -126,6 +126,7 @@ func TestBadArgumentEndsJob(t *testing.T) {
 		{"fatal", ompi.ErrRank, `called Abort\(\d+\): .*Send.*0 to 2`},
 	} {
 		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
 			j := mpirun(t, "-n 3", "bad", c.what)
 			j.run(int(c.class), `^mpirun: rank 1 \(pid \d+\) on \S+ `+c.want)
 			j.once(`mpirun: `)

@@ -29,6 +29,7 @@ func TestHydra(t *testing.T) {
 	} {
 		for _, role := range []string{"ring", "collectives", "large"} {
 			t.Run(strings.ReplaceAll(c.words, " ", "_")+"/"+c.btl+"/"+role, func(t *testing.T) {
+				t.Parallel()
 				j := hydra(t, c.words, role)
 				if c.btl != "" {
 					j.env("OMPI_MCA_btl=" + c.btl)
@@ -49,6 +50,7 @@ func TestHydraFailures(t *testing.T) {
 	for _, how := range []string{"panic", "status", "kill", "abort", "error"} {
 		for i, op := range []string{"recv", "barrier"} {
 			t.Run(how+"/"+op, func(t *testing.T) {
+				t.Parallel()
 				j := hydra(t, "-n 3", "die", how, op)
 				if i == 1 {
 					j.env("OMPI_MCA_btl=self,tcp")

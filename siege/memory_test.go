@@ -144,6 +144,7 @@ func TestCopyRefused(t *testing.T) {
 	needRoot(t)
 	for _, who := range []string{"all", "0", "1", "2", "3"} {
 		t.Run(who, func(t *testing.T) {
+			t.Parallel()
 			j := mpirun(t, "-n 4 --mca btl self,sm", "dumb", who)
 			concerned := who
 			if who == "all" {
@@ -201,6 +202,7 @@ func TestCopyChosen(t *testing.T) {
 		"--mca shm_attach socket --mca btl_sm_single_copy_mechanism none", "--mca btl self,tcp", "--mca shm_segment_size 2m --mca btl self,sm",
 	} {
 		t.Run(strings.ReplaceAll(words, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			j := mpirun(t, "-n 3 "+words, "large")
 			j.run(0, `^large of 3`)
 			if j.err.String() != "" {
@@ -214,6 +216,7 @@ func TestCopyChosen(t *testing.T) {
 func TestMemoryRefused(t *testing.T) {
 	for _, who := range []string{"all", "0", "1", "2"} {
 		t.Run(who, func(t *testing.T) {
+			t.Parallel()
 			j := mpirun(t, "-n 3", "sizelimit", who)
 			concerned := who
 			if who == "all" {

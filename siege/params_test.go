@@ -34,6 +34,7 @@ func TestBadParameters(t *testing.T) {
 		{name: "file", file: "\n# site\nmpi_sleep_after = never\n", wants: []string{`mpi_sleep_after.*never`, `mca-params\.conf:3`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			home := t.TempDir()
 			if err := os.Mkdir(filepath.Join(home, ".ompi-go"), 0o755); err != nil {
 				t.Fatal(err)

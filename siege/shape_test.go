@@ -56,6 +56,7 @@ func TestNarrow(t *testing.T) {
 		"-n 4 --mca mpi_sleep_after 0", "-n 4 -x GOMAXPROCS=1 --mca mpi_sleep_after 1us", "-n 4 --mca btl self,tcp --mca mpi_sleep_after 1us",
 	} {
 		t.Run(strings.ReplaceAll(words, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			mpirun(t, words, "pingpong").run(0, `^rank 0 is done`, `^rank 1 is done`)
 		})
 	}

@@ -16,7 +16,6 @@ type endpoint struct {
 	peer   *shm.Peer
 	proc   *core.Proc
 	ring   producer
-	open   bool  // the ring exists
 	inline int   // largest inline payload
 	noCopy error // why Get is not possible
 	dead   error
@@ -31,20 +30,14 @@ func (ep *endpoint) connect() error {
 		return fmt.Errorf("a ring to rank %d: %w", ep.proc.Rank, err)
 	}
 	ep.ring.init(box, m.geo)
-	ep.open = true
 	m.shm.Offer(ep.peer, p)
 	return nil
 }
 
-// ready makes sure that there is a ring with a free slot.
+// ready tells whether the ring has a free slot.
 func (ep *endpoint) ready() error {
-	if !ep.open {
-		if ep.dead != nil {
-			return ep.dead
-		}
-		if err := ep.connect(); err != nil {
-			return err
-		}
+	if ep.ring.box == nil {
+		return ep.dead // it had ended before there was a ring
 	}
 	if !ep.ring.room() {
 		return ep.full()

@@ -66,6 +66,31 @@ func TestSupervisor(t *testing.T) {
 			say rank 1 (pid 101) on H exited with status 3; ending the job (2 other ranks)
 			signal 15 to 0
 			signal 15 to 2`},
+		{"notes, once each and by the lowest rank", false, func(s sv) {
+			s.note(2, "copy", "no copy of 2", at(0))
+			s.note(1, "copy", "no copy of 1", at(50))
+			s.note(2, "room", "no room", at(60))
+			s.tick(at(99))
+			s.tick(at(100))
+			s.note(0, "copy", "no copy of 0", at(120))
+			s.note(0, "late", "at the end", at(130))
+			for rank := range 3 {
+				s.exited(rank, exited(0), finalized, at(140))
+			}
+		}, 0, `
+			say ranks 1-2 on H: no copy of 1
+			say rank 2 (pid 102) on H: no room
+			say rank 0 (pid 100) on H: at the end`},
+		{"a note before the end", false, func(s sv) {
+			s.note(1, "copy", "no copy", at(0))
+			s.exited(0, exited(4), finalized, at(10))
+			s.note(2, "room", "nobody cares", at(20))
+			endAll(s)
+		}, 4, `
+			say rank 0 (pid 100) on H exited with status 4; ending the job (2 other ranks)
+			say rank 1 (pid 101) on H: no copy
+			signal 15 to 1
+			signal 15 to 2`},
 		{"a signal, and no mercy", false, func(s sv) {
 			s.exited(2, killed(9), pmi.State{}, at(1))
 			s.exited(0, killed(15), pmi.State{}, at(2))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/coll"
@@ -179,4 +180,36 @@ func TestReductionOverAbsoluteAddresses(t *testing.T) {
 			t.Errorf("rank %d: %v, want ErrType", c.MyRank, err)
 		}
 	})
+}
+
+// A living rank that has learned of a death has given the operation up and takes nothing any more. Who still sends to it must not
+// wait for that.
+func TestTheLivingMayHaveGivenUp(t *testing.T) {
+	const n = 3
+	for name, call := range map[string]func(tbl *coll.Table, c *core.Comm) error{
+		"bcast": func(tbl *coll.Table, _ *core.Comm) error { return tbl.Bcast.Bcast(floats(make([]float64, 2000)), 0) },
+		"gather": func(tbl *coll.Table, c *core.Comm) error { // a single send, from the root's other side
+			return tbl.Gather.Gather(floats(make([]float64, 2000)), core.Buffer{}, (c.MyRank+1)%n)
+		},
+	} {
+		f := colltest.NewFabric(n, 4096)
+		f.Run(func(self int) {
+			tbl, c := table(t, f, n, self)
+			if c.MyRank != 0 {
+				return // alive, and never there
+			}
+			fault := &core.Fault{Err: core.NewError(core.ErrProcFailed, "somebody has died")}
+			timer := time.AfterFunc(20*time.Millisecond, func() {
+				c.SetFault(fault)
+				c.Engine.Kick()
+			})
+			defer timer.Stop()
+			if err := call(tbl, c); !errors.Is(err, core.ErrProcFailed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+		if _, recvs := f.Pending(); recvs != 0 {
+			t.Errorf("%s: %d receives pending", name, recvs)
+		}
+	}
 }

@@ -49,7 +49,7 @@ func (m *module) awaitRoom(want uint64) error {
 	}
 	// No other root can wait at the same time: a later one has the present broadcast still to read.
 	m.board.blocked.Store(uint64(m.rank) + 1)
-	m.engine.WaitOutside((*roomCond)(m))
+	m.engine.WaitOutside((*roomCond)(m), m.size)
 	m.polled(true)
 	m.board.blocked.Store(0)
 	if m.allRead = m.board.leastRead(m.size); m.allRead < want {
@@ -62,7 +62,7 @@ func (m *module) awaitRoom(want uint64) error {
 func (m *module) castIn(buf core.Buffer) error {
 	c := m.board.cast(m.casts)
 	if c.seq.Load() != m.casts {
-		m.engine.WaitOutside((*castCond)(m))
+		m.engine.WaitOutside((*castCond)(m), m.size)
 		m.polled(true)
 		if c.seq.Load() != m.casts {
 			return m.comm.Fault().Err

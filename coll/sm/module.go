@@ -96,7 +96,7 @@ func (m *module) ringAll() {
 // awaitRelease waits until the meeting is over to which the caller has come.
 func (m *module) awaitRelease() error {
 	if m.board.released.Load() != m.epoch {
-		m.engine.WaitOutside((*releaseCond)(m))
+		m.engine.WaitOutside((*releaseCond)(m), m.size)
 		m.polled(true)
 		if m.board.released.Load() != m.epoch {
 			return m.comm.Fault().Err

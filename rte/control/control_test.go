@@ -16,6 +16,7 @@ func TestGolden(t *testing.T) {
 		"0101000002000000" + hex.EncodeToString([]byte(`{}`)):                                       {Kind: Hello},
 		"0103000017000000" + hex.EncodeToString([]byte(`{"code":7,"text":"why"}`)):                  {Kind: Abort, Code: 7, Text: "why"},
 		"010400001c000000" + hex.EncodeToString([]byte(`{"id":5,"text":"a 1\nb 2\n"}`)):             {Kind: Metrics, ID: 5, Text: "a 1\nb 2\n"},
+		"010500001c000000" + hex.EncodeToString([]byte(`{"key":"k","text":"no room"}`)):             {Kind: Note, Key: "k", Text: "no room"},
 		"0110000028000000" + hex.EncodeToString([]byte(`{"rank":3,"text":"killed \u003c9\u003e"}`)): {Kind: Dead, Rank: 3, Text: "killed <9>"},
 	} {
 		b, err := Append(nil, m)

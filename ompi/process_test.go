@@ -1,0 +1,79 @@
+package ompi_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ompi-go/ompi-go/ompi"
+)
+
+// The test program is also a rank: mpirun starts it again, with the role of one of these programs.
+const roleVar = "OMPI_GO_OMPI_TEST_ROLE"
+
+var roles = map[string]func(world *ompi.Comm) error{
+	"metamorphic": metamorphicRank,
+}
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVar); role != "" {
+		ompi.Main(roles[role])
+		os.Exit(0)
+	}
+	code := m.Run()
+	if launcher.dir != "" {
+		os.RemoveAll(launcher.dir)
+	}
+	os.Exit(code)
+}
+
+// launcher is cmd/mpirun, built when the first test needs it.
+var launcher struct {
+	once sync.Once
+	dir  string
+	path string
+	err  error
+}
+
+func mpirun(t testing.TB) string {
+	t.Helper()
+	launcher.once.Do(func() {
+		if launcher.dir, launcher.err = os.MkdirTemp("", "ompi-go-test"); launcher.err != nil {
+			return
+		}
+		launcher.path = filepath.Join(launcher.dir, "mpirun")
+		if out, err := exec.Command("go", "build", "-o", launcher.path, "../cmd/mpirun").CombinedOutput(); err != nil {
+			launcher.err = fmt.Errorf("building mpirun: %w\n%s", err, out)
+		}
+	})
+	if launcher.err != nil {
+		t.Fatal(launcher.err)
+	}
+	return launcher.path
+}
+
+// processes runs role in n processes and returns what they print.
+func processes(t testing.TB, n int, role string, params, env []string) string {
+	t.Helper()
+	args := []string{"-n", fmt.Sprint(n), "--timeout", "60"}
+	for i := 0; i < len(params); i += 2 {
+		args = append(args, "--mca", params[i], params[i+1])
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, mpirun(t), append(args, os.Args[0])...)
+	// Under the race detector each process would sleep for a second at its end.
+	cmd.Env = append(append(os.Environ(), env...), roleVar+"="+role, "GORACE=atexit_sleep_ms=0")
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("mpirun %q: %v\n%s%s", args, err, &out, &errOut)
+	}
+	return out.String()
+}

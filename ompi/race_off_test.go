@@ -1,0 +1,5 @@
+//go:build !race
+
+package ompi_test
+
+const raceEnabled = false
