@@ -43,7 +43,7 @@ func TestBsend(t *testing.T) {
 		m.ok(bsend(1, 10))
 		m.ok(bsend(2, 0))
 		m.ok(bsend(3, n/2))
-		err = bsend(9, n/2)
+		err = bsend(9, n/2+1)
 		m.that(errors.Is(err, ompi.ErrBuffer), "Bsend without room: %v", err)
 		v, err := datatype.Vector(100, 3, 7, datatype.Byte)
 		m.ok(err)

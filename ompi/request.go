@@ -49,7 +49,7 @@ func loneRequest(c *Comm, op string, st Status) *core.Request {
 
 func doneRequest(c *Comm, op string, st Status) Request {
 	r := loneRequest(c, op, st)
-	r.Finish()
+	r.SetDone() // nobody holds the token here, and nobody can be waiting
 	return Request{r.Handle(), c}
 }
 
@@ -141,8 +141,11 @@ func (r Request) done() bool {
 
 func poll(e *progress.Engine) {
 	e.Lock()
-	e.TryPoll()
+	n := e.TryPoll()
 	e.Unlock()
+	if n == 0 {
+		e.Yield()
+	}
 }
 
 // Status reports whether the operation is complete without retiring the request (MPI_Request_get_status).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -25,7 +26,9 @@ func Main(body func(world *Comm) error) {
 	exit := func(err error) {
 		msg := err.Error()
 		if r, ok := job.(rte.Reporter); !ok || !r.Report(msg) {
-			say("rank %d: %s", job.Rank(), msg)
+			if s, ok := job.(rte.Sayer); !ok || !s.SayOnce(reportKey(msg), msg) {
+				say("rank %d: %s", job.Rank(), msg)
+			}
 			if e, ok := job.(rte.Ender); ok {
 				e.End(exitCode(err))
 			}
@@ -45,6 +48,13 @@ func Main(body func(world *Comm) error) {
 	if err := i.Finalize(); err != nil {
 		exit(err)
 	}
+}
+
+// reportKey is the same for ranks that end with the same error, most likely a wrong parameter.
+func reportKey(msg string) string {
+	h := fnv.New64a()
+	h.Write([]byte(msg)) // never fails
+	return fmt.Sprintf("report-%x", h.Sum64())
 }
 
 // Init joins the job this process was started in (a PMI launcher's), or makes a job of one.

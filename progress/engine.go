@@ -88,6 +88,7 @@ type Engine struct {
 	wmu     sync.Mutex    // guards waiters and nap; a leaf lock
 	nap     Cond          // what the sleeping driver waits for, else nil
 	parks   atomic.Uint64
+	tests   atomic.Uint32 // see Yield
 	_       [8]byte
 
 	waiters    []*waiter

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompi-go/ompi-go/internal/relaxed"
 )
 
@@ -317,6 +319,20 @@ func (e *Engine) Kick() {
 func (e *Engine) Busy(n int32) {
 	if e.busy.Add(n) > 0 && n > 0 {
 		e.Wake()
+	}
+}
+
+// testGosched is how many calls that test and find nothing lie between turns of the Go scheduler.
+const testGosched = 16
+
+// Yield is for a call that has tested and found nothing, the token given back: a program that tests in a loop must not keep its core
+// from whoever it waits for until the runtime takes it away, 10 ms later.
+func (e *Engine) Yield() {
+	if e.mode == idleYield {
+		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // cannot fail
+	}
+	if atomic.LoadUint32(&e.driving) != 0 || (e.job != nil && e.job.n.Load() > e.procs) || e.tests.Add(1)%testGosched == 0 {
+		runtime.Gosched()
 	}
 }
 

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -344,6 +345,24 @@ func TestRunnable(t *testing.T) {
 		wg.Wait()
 		if n := job.n.Load(); n != before {
 			t.Fatalf("%d ranks count as runnable, want %d", n, before)
+		}
+	}
+}
+
+// TestYield: on one core, who tests in a loop lets the others run.
+func TestYield(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	e := newEngine(t, Config{Cores: 1, LocalRanks: 1})
+	for range 20 {
+		var c Completion
+		go locked(e, func() { e.Complete(&c) })
+		looks := 0
+		for ; !c.Done(); looks++ {
+			locked(e, func() { e.TryPoll() })
+			e.Yield()
+		}
+		if looks > 10*testGosched {
+			t.Fatalf("%d looks until the other got the core", looks)
 		}
 	}
 }

@@ -125,6 +125,12 @@ func (ep *endpoint) Send(f *btl.Frag) (bool, error) {
 	if uint64(n) > uint64(r.size) {
 		return false, fmt.Errorf("btl sm: a fragment of %d+%d bytes is above btl_sm_max_send_size", hdr, f.Len)
 	}
+	if f.Len > streamMin && hdr <= streamHdrMax {
+		if !ep.sendStream(f) {
+			return false, ep.full()
+		}
+		return true, nil
+	}
 	off, end, ok := r.reserve(uint32(n))
 	if !ok {
 		return false, ep.full()

@@ -180,6 +180,19 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 				}
 				hdr, payload = unsafe.Add(c.data, pos), payload[hdrLen:]
 			}
+		case w>>56 == kindStream || w>>56 == kindMore:
+			ok := false
+			if w>>56 == kindStream {
+				ok = m.begin(c, slot, uint8(w>>32), hdrLen)
+			} else {
+				ok = m.more(c, *(*uint64)(unsafe.Add(slot, lenAt)))
+			}
+			if !ok {
+				m.broken(c)
+				return n
+			}
+			n += m.consumed(c)
+			continue
 		default:
 			m.broken(c)
 			return n

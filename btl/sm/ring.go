@@ -45,7 +45,7 @@ const (
 	kindData   = 1
 	kindStream = 2
 	kindMore   = 3
-	kindLong   = 2
+	kindLong   = 4
 )
 
 type geometry struct{ slots, data uint32 }

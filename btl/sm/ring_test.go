@@ -40,7 +40,7 @@ func TestRingModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		mu.Lock()
 		defer mu.Unlock()
-		geo := geometry{slots: uint32(8) << rapid.IntRange(0, 2).Draw(rt, "slots"), data: line * uint32(rapid.IntRange(8, 24).Draw(rt, "lines"))}
+		geo := geometry{slots: uint32(8) << rapid.IntRange(0, 2).Draw(rt, "slots"), data: line * uint32(rapid.OneOf(rapid.IntRange(8, 24), rapid.IntRange(100, 200)).Draw(rt, "lines"))}
 		d := newDuo(t, btltest.Config{}, geo)
 		defer d.Close(t)
 		q := &fifo{}

@@ -14,19 +14,20 @@ import (
 // streamMin is the least payload worth it, and the least piece.
 const streamMin = 1024
 
-// piecesMax bounds the slots that one payload takes.
+// piecesMax bounds the slots that one payload takes. It takes no more than half of a ring either: the consumer tells of what it
+// has read only now and then, so that a full ring's worth may never look free.
 const piecesMax = 8
 
-// piece is how much of n bytes is written between two announcements.
-func piece(n int) int {
-	p := (n/piecesMax + line) &^ (line - 1)
+// piece is how much of n bytes is written between two announcements, in a ring of that many slots.
+func piece(n, slots int) int {
+	p := (n/min(piecesMax, slots/2) + line) &^ (line - 1)
 	return max(p, streamMin)
 }
 
 // sendStream writes f in pieces; the ring has a free slot. sent is false when there is no room for all of it.
 func (ep *endpoint) sendStream(f *btl.Frag) (sent bool) {
 	r := &ep.ring
-	step := piece(f.Len)
+	step := piece(f.Len, int(r.mask+1))
 	slots := uint32((f.Len + step - 1) / step)
 	if r.limit-r.pos < slots {
 		if r.refresh(); r.limit-r.pos < slots {
@@ -83,7 +84,7 @@ type stream struct {
 // begin takes the first slot of a stream; it reports false when the slot makes no sense.
 func (m *module) begin(c *consumer, slot unsafe.Pointer, tag uint8, hdrLen uintptr) bool {
 	total, pos, n := *(*uint64)(unsafe.Add(slot, totalAt)), *(*uint64)(unsafe.Add(slot, posAt)), *(*uint64)(unsafe.Add(slot, lenAt))
-	if c.st.on || hdrLen > streamHdrMax || pos > uint64(c.size) || total > uint64(c.size)-pos || n > total || m.dispatch.Handlers[tag] == nil {
+	if c.st.on || hdrLen > streamHdrMax || pos >= uint64(c.size) || total > uint64(c.size)-pos || n > total || m.dispatch.Handlers[tag] == nil {
 		return false
 	}
 	s := &c.st
@@ -95,15 +96,16 @@ func (m *module) begin(c *consumer, slot unsafe.Pointer, tag uint8, hdrLen uintp
 			s.placer = p
 		}
 	}
-	return m.more(c, int(n))
+	return m.more(c, n)
 }
 
 // more takes n further bytes of a stream.
-func (m *module) more(c *consumer, n int) bool {
+func (m *module) more(c *consumer, size uint64) bool {
 	s := &c.st
-	if !s.on || n <= 0 || n > len(s.data)-s.got {
+	if !s.on || size == 0 || size > uint64(len(s.data)-s.got) {
 		return false
 	}
+	n := int(size)
 	if s.placed != nil {
 		copy(s.placed[s.got:s.got+n], s.data[s.got:s.got+n])
 	}

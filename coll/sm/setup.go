@@ -34,12 +34,12 @@ func (m *module) setUp() error {
 	if err := m.below.Bcast.Bcast(core.MakeBuffer(unsafe.Pointer(&p), int64(len(p)), datatype.Uint64), 0); err != nil {
 		return err
 	}
-	if m.rank != 0 && p[0] != 0 {
+	if m.rank != 0 && p[0] != 0 && m.f.shm != nil {
 		why = m.consider(p)
 	}
 	vote, all := int32(1), int32(0)
-	if p[0] == 0 || why != nil {
-		vote = 0
+	if p[0] == 0 || m.f.shm == nil || why != nil {
+		vote = 0 // why a rank has no shared memory at all has been said by the instance
 	}
 	if err := m.below.Allreduce.Allreduce(one(&vote), one(&all), core.Min); err != nil {
 		return err
@@ -68,7 +68,7 @@ func one(v *int32) core.Buffer { return core.MakeBuffer(unsafe.Pointer(v), 1, da
 // propose takes memory for the board.
 func (m *module) propose() (proposal, error) {
 	if m.f.shm == nil {
-		return proposal{}, nil // the instance has said why
+		return proposal{}, nil
 	}
 	m.engine.Lock()
 	defer m.engine.Unlock()
@@ -84,9 +84,6 @@ func (m *module) propose() (proposal, error) {
 
 // consider maps the board that rank 0 proposes.
 func (m *module) consider(p proposal) error {
-	if m.f.shm == nil {
-		return nil
-	}
 	room := m.f.opts.MaxData
 	if p[2] != uint64(room) {
 		return fmt.Errorf("coll_sm_max_data is %d here and %d at rank %d of the job; set it alike everywhere", room, p[2], m.leader)

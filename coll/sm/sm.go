@@ -24,7 +24,7 @@ type component struct{}
 // Options are the parameters coll_sm_*. All ranks must have the same values.
 type Options struct {
 	Priority int   `mca:"priority" default:"40" min:"0" max:"100" level:"6" help:"priority of the component; each operation is taken from the component of the highest"`
-	MaxData  int64 `mca:"max_data" default:"512" min:"0" max:"64k" level:"6" unit:"bytes" help:"largest data of one rank that bcast, reduce and allreduce move through the shared board; the board has room for seven times that, and for as much again of each rank; larger data goes to the next component"`
+	MaxData  int64 `mca:"max_data" default:"4k" min:"0" max:"64k" level:"6" unit:"bytes" help:"largest data of one rank that bcast, reduce and allreduce move through the shared board; a board has room for five times that, and once more for each rank; larger data goes to the next component"`
 }
 
 func (component) Framework() string { return "coll" }

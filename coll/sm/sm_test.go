@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
@@ -102,48 +103,63 @@ func floats(s []float64) core.Buffer {
 // moduleOf is the component's module behind a table.
 func moduleOf(tbl *coll.Table) *module { return tbl.Barrier.(*module) }
 
+func TestConformance(t *testing.T) {
+	for name, settings := range map[string][]string{
+		"all on the board":      {"coll_sm_max_data", "64k"},
+		"as by default":         nil,
+		"the smallest only":     {"coll_sm_max_data", "40"},
+		"barriers only":         {"coll_sm_max_data", "0"},
+		"operations in between": {"coll_sm_max_data", "400", "coll_basic_allreduce_long", "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sizes := fullSizes
+			if settings != nil {
+				sizes = []int{2, 3, 5}
+			}
+			colltest.Run(t, func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
+				w := newWorld(t, n, settings...)
+				w.run(body)
+			}, sizes...)
+		})
+	}
+}
+
+// The four operations of this component are taken from it, the others from below; of one rank, all from below.
+func TestSelection(t *testing.T) {
+	newWorld(t, 2).run(func(_ int, tbl *coll.Table, _ *core.Comm) {
+		for what, got := range map[string]any{"barrier": tbl.Barrier, "bcast": tbl.Bcast, "reduce": tbl.Reduce, "allreduce": tbl.Allreduce} {
+			if _, ok := got.(*module); !ok {
+				t.Errorf("%s is of %T", what, got)
+			}
+		}
+		if _, ok := any(tbl.Gather).(*module); ok {
+			t.Error("gather is of this component")
+		}
+	})
+	newWorld(t, 1).run(func(_ int, tbl *coll.Table, _ *core.Comm) {
+		if _, ok := tbl.Barrier.(*module); ok {
+			t.Error("one rank meets on a board")
+		}
+	})
+}
+
 func BenchmarkBarrier(b *testing.B) {
-	for _, n := range []int{2, 8, 64} {
-		b.Run(name(n), func(b *testing.B) {
-			w := newWorld(b, n)
-			var before, after [64]struct{ p, s uint64 }
-			w.run(func(rank int, tbl *coll.Table, c *core.Comm) {
+	for _, n := range []int{2, 8, 64, 256} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			newWorld(b, n).run(func(rank int, tbl *coll.Table, _ *core.Comm) {
 				for range 3 {
-					tbl.Barrier.Barrier()
+					_ = tbl.Barrier.Barrier()
 				}
 				if rank == 0 {
 					b.ResetTimer()
 				}
-				c.Engine.Lock()
-				st := c.Engine.Stats()
-				c.Engine.Unlock()
-				before[rank] = struct{ p, s uint64 }{st.Passes, st.Sleeps}
 				for range b.N {
 					if err := tbl.Barrier.Barrier(); err != nil {
 						b.Error(err)
 						return
 					}
 				}
-				c.Engine.Lock()
-				st = c.Engine.Stats()
-				c.Engine.Unlock()
-				after[rank] = struct{ p, s uint64 }{st.Passes, st.Sleeps}
 			})
-			var p, s float64
-			for r := range n {
-				p += float64(after[r].p - before[r].p)
-				s += float64(after[r].s - before[r].s)
-			}
-			b.ReportMetric(p/float64(b.N), "passes/op")
-			b.ReportMetric(s/float64(b.N), "sleeps/op")
 		})
 	}
-}
-
-func name(n int) string { return string(rune('0'+n/10)) + string(rune('0'+n%10)) }
-
-func TestConformance(t *testing.T) {
-	colltest.Run(t, func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
-		newWorld(t, n).run(body)
-	})
 }

@@ -84,7 +84,15 @@ func (o *module) Mprobe(ch *core.Channel, source, tag int) (pml.Message, error) 
 
 func (o *module) iprobe(ch *core.Channel, p *probe) (bool, error) {
 	o.engine.Lock()
-	defer o.engine.Unlock()
+	ok, err := o.iprobeLocked(ch, p)
+	o.engine.Unlock()
+	if !ok && err == nil {
+		o.engine.Yield()
+	}
+	return ok, err
+}
+
+func (o *module) iprobeLocked(ch *core.Channel, p *probe) (bool, error) {
 	m := o.chans[ch.ID]
 	if o.look(m, p) {
 		return true, nil
