@@ -16,7 +16,7 @@ import (
 
 var (
 	seedFlag  = flag.Uint64("metamorphic.seed", 0, "seed of the random program; 0: a new one")
-	stepsFlag = flag.Int("metamorphic.steps", 40, "steps of the random program")
+	stepsFlag = flag.Int("metamorphic.steps", 0, "steps of the random program; 0: 40, 12 under the race detector")
 )
 
 const (
@@ -28,6 +28,11 @@ const (
 // The results must be equal. Each run checks what it receives, too.
 func TestMetamorphic(t *testing.T) {
 	p := program{seed: *seedFlag, steps: *stepsFlag}
+	if p.steps == 0 {
+		if p.steps = 40; raceEnabled {
+			p.steps = 12
+		}
+	}
 	if p.seed == 0 {
 		p.seed = uint64(time.Now().UnixNano())
 	}

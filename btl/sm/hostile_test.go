@@ -21,10 +21,15 @@ func (b *bounds) Receive(peer int, hdr, payload []byte) {
 	b.n++
 	size := geometry{slots: b.d.ep.ring.mask + 1, data: b.d.ep.ring.size}.boxSize()
 	c := b.d.to.rings[0]
-	if len(hdr) > 0 && &hdr[0] == &c.st.hdr[0] && len(hdr) <= len(c.st.hdr) {
+	if len(hdr) == 0 {
+		hdr = nil
+	} else if &hdr[0] == &c.st.hdr[0] && len(hdr) <= len(c.st.hdr) {
 		hdr = unsafe.Slice((*byte)(c.slots), len(hdr)) // a stream's is the receiver's own copy
 	}
 	for _, s := range [][]byte{hdr, payload} {
+		if len(s) == 0 {
+			continue
+		}
 		if len(s) == 0 {
 			continue
 		}

@@ -93,7 +93,7 @@ func TestJobEndsWhileWaiting(t *testing.T) {
 		"cancelled": func(cancel func(), others <-chan struct{}) error {
 			cancel()
 			<-others
-			return nil
+			return context.Canceled // else it would come to the barrier after all, that of Finalize
 		},
 		"error": func(func(), <-chan struct{}) error { return errors.New("this rank has had enough") },
 		"panic": func(func(), <-chan struct{}) error { panic("this rank falls") },
