@@ -40,8 +40,8 @@ func (s Status) Elements(t *datatype.Type) int {
 	return int(n)
 }
 
-// SetElements makes Count and Elements report n elements of t (MPI_Status_set_elements).
 // SetBytes makes the status report n bytes.
 func (s *Status) SetBytes(n int64) { s.bytes = n }
 
+// SetElements makes Count and Elements report n elements of t (MPI_Status_set_elements).
 func (s *Status) SetElements(t *datatype.Type, n int) { s.bytes = int64(n) * t.Size() }

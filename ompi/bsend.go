@@ -87,11 +87,14 @@ func (i *Instance) FlushBuffer() error {
 
 // DetachBuffer waits until all buffered messages have left and gives the memory back.
 func (i *Instance) DetachBuffer() ([]byte, error) {
-	if err := i.FlushBuffer(); err != nil {
-		return nil, err
-	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	for i.bsend.sweep(); len(i.bsend.blocks) > 0; i.bsend.sweep() {
+		b := i.bsend.blocks[0]
+		i.mu.Unlock()
+		i.engine.Wait(&b.done)
+		i.mu.Lock()
+	}
 	if i.bsend.mem == nil {
 		return nil, core.NewError(ErrBuffer, "no buffer is attached")
 	}
@@ -129,22 +132,31 @@ func (c *Comm) buffered(op string, buf Buffer, dest, tag int) error {
 	i.bsend.sweep()
 	b := i.bsend.take(i, n)
 	free := len(i.bsend.mem)
+	var mem []byte
+	if b != nil {
+		mem = i.bsend.mem[b.off : b.off+n]
+	}
 	i.mu.Unlock()
 	if b == nil {
 		return c.badArg(op, ErrBuffer, "no %d bytes are free in the attached buffer of %d; attach a larger one (Instance.AttachBuffer)", n, free)
 	}
-	mem := i.bsend.mem[b.off : b.off+n]
 	packInto(mem, buf)
 	out := core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(n), datatype.Byte)
 	r := c.pml.Isend(&c.c.P2P, out, dest, tag, pml.Standard)
+	h := Request{r.Handle(), c}
 	i.engine.Lock()
-	if r.Done() {
+	over := r.Done()
+	if over {
 		i.engine.Complete(&b.done)
 	} else {
 		r.Hook = b
 	}
 	i.engine.Unlock()
-	return Request{r.Handle(), c}.Free()
+	if over {
+		_, err := h.take()
+		return err
+	}
+	return h.Free()
 }
 
 func packInto(mem []byte, buf Buffer) {

@@ -33,12 +33,30 @@ func (i *Instance) newComm(k uint32, g *core.Group, name string) (*Comm, error) 
 	i.mu.Lock()
 	i.comms[c] = struct{}{}
 	i.mu.Unlock()
+	i.tellFaults(cc)
 	var err error
 	if c.coll, err = coll.Select(i.coll, cc); err != nil {
 		i.forget(c)
 		return nil, err
 	}
 	return c, nil
+}
+
+// tellFaults tells a new communicator what went wrong while it was made: who looked for communicators then did not find it.
+func (i *Instance) tellFaults(cc *core.Comm) {
+	i.engine.Lock()
+	defer i.engine.Unlock()
+	for r, p := range cc.Procs {
+		if f := p.Failed(); f != nil {
+			err := *f
+			err.Peer = r
+			cc.SetFault(&core.Fault{Err: &err})
+		}
+	}
+	if err := i.fatal.Load(); err != nil {
+		cc.SetFault(&core.Fault{Err: err, Fatal: true})
+		i.pml.CommFailed(cc)
+	}
 }
 
 func (i *Instance) forget(c *Comm) {
@@ -93,10 +111,10 @@ func (c *Comm) usable(op string) error {
 	switch {
 	case c == nil:
 		return &core.Error{Class: ErrComm, Op: op, Peer: Undefined, Index: -1, Err: errors.New("the communicator is nil")}
-	case c.freed.Load():
-		return c.fail(op, core.NewError(ErrComm, "it has been freed"))
 	case c.inst.finalized.Load():
 		return c.fail(op, core.NewError(ErrOther, "called after Finalize"))
+	case c.freed.Load():
+		return c.fail(op, core.NewError(ErrComm, "it has been freed"))
 	}
 	return nil
 }
@@ -121,6 +139,7 @@ func (c *Comm) Dup() (*Comm, error) {
 			return c.fail("Comm_dup", err)
 		}
 		if out, err = c.inst.newComm(k, c.c.Group(), ""); err != nil {
+			c.inst.giveContext(k)
 			return c.fail("Comm_dup", err)
 		}
 		out.errh.Store(c.errh.Load())
@@ -129,7 +148,8 @@ func (c *Comm) Dup() (*Comm, error) {
 	return out, err
 }
 
-// Free lets go of the communicator. It is collective; nothing may be pending on it.
+// Free lets go of the communicator. It is collective. What was sent on it arrives first; a receive that is still waiting then
+// ends with ErrComm.
 func (c *Comm) Free() error {
 	if err := c.usable("Comm_free"); err != nil {
 		return err
@@ -138,16 +158,19 @@ func (c *Comm) Free() error {
 		return c.fail("Comm_free", core.NewError(ErrComm, "a predefined communicator cannot be freed"))
 	}
 	return c.call("Comm_free", Undefined, 0, func() error {
-		// Collective traffic may still be on its way to this rank: when all have come here, all of it has been received.
-		if err := c.coll.Barrier.Barrier(); err != nil {
-			return c.fail("Comm_free", err)
-		}
+		// After this exchange no collective traffic is on its way to this rank, and it knows how many messages are.
+		in := make([]int32, c.size)
+		err := c.coll.Alltoall.Alltoall(int32s(c.pml.SentOn(c.c)), int32s(in))
 		c.freed.Store(true)
-		err := c.coll.Close()
+		if err == nil {
+			c.pml.Settle(c.c, in)
+			if err = c.coll.Barrier.Barrier(); err == nil {
+				err = c.coll.Close()
+			}
+		}
+		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same.
 		c.inst.forget(c)
-		c.inst.mu.Lock()
-		c.inst.contexts.give(c.c.Context())
-		c.inst.mu.Unlock()
-		return c.fail("Comm_free", err)
+		c.inst.giveContext(c.c.Context())
+		return c.outcome("Comm_free", err)
 	})
 }

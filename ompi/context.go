@@ -45,7 +45,7 @@ func (s *contextSet) free(k uint32) uint32 {
 func (c *Comm) agreeContext() (uint32, error) {
 	i := c.inst
 	from := uint32(0)
-	for {
+	for round := 0; ; round++ {
 		i.mu.Lock()
 		want := int64(i.contexts.free(from))
 		i.mu.Unlock()
@@ -69,15 +69,22 @@ func (c *Comm) agreeContext() (uint32, error) {
 			return k, nil
 		}
 		if mine {
-			i.mu.Lock()
-			i.contexts.give(k)
-			i.mu.Unlock()
+			i.giveContext(k)
 		}
 		if err != nil {
 			return 0, err
 		}
-		from = k + 1
+		if from = k + 1; round%4 == 3 {
+			from = 0 // what a collision kept away from may be free again
+		}
 	}
+}
+
+// giveContext makes a context number free again at this rank.
+func (i *Instance) giveContext(k uint32) {
+	i.mu.Lock()
+	i.contexts.give(k)
+	i.mu.Unlock()
 }
 
 func (c *Comm) reduceInt(v int64, op *Op) (int64, error) {

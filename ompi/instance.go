@@ -278,6 +278,9 @@ func (i *Instance) launcherSaysDead(rank int, cause error) {
 	}
 	defer i.news.tell(rank)
 	i.engine.Lock()
+	for n := 0; n < 1000 && i.engine.PollAll() > 0; n++ {
+		// what it had sent is delivered first
+	}
 	i.procFailed(i.procs[rank], cause)
 	i.engine.Unlock()
 }
@@ -403,6 +406,7 @@ func (i *Instance) teardown() error {
 	comms := slices.Collect(maps.Keys(i.comms))
 	i.mu.Unlock()
 	for _, c := range comms {
+		c.freed.Store(true) // the fast paths look at this alone
 		if c.coll != nil {
 			errs = append(errs, c.coll.Close())
 		}

@@ -110,6 +110,11 @@ func Run(ctx context.Context, n int, body func(world *Comm) error, opts ...Optio
 	wg.Wait()
 	close(over)
 	<-watch
+	for _, i := range j.ranks { // ranks that failed have not finalized
+		if i != nil && i.finalized.CompareAndSwap(false, true) {
+			_ = i.teardown() // the failure is the error to tell
+		}
+	}
 	return j.result(ctx)
 }
 
@@ -215,8 +220,6 @@ func (j *localJob) rank(_ context.Context, r int) {
 	err = j.body(i.World())
 	if err == nil && !i.finalized.Load() {
 		err = i.Finalize()
-	} else if err != nil {
-		j.fail(r, exitCode(err), asError(err, r))
 	}
 	if err != nil {
 		j.fail(r, exitCode(err), asError(err, r))

@@ -56,9 +56,7 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 			return c.fail(op, err)
 		}
 		if color == Undefined {
-			c.inst.mu.Lock()
-			c.inst.contexts.give(k)
-			c.inst.mu.Unlock()
+			c.inst.giveContext(k)
 			return nil
 		}
 		var members []int
@@ -70,9 +68,11 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 		slices.SortStableFunc(members, func(a, b int) int { return compareInt64(all[2*a+1], all[2*b+1]) })
 		g, err := c.c.Group().Incl(members)
 		if err != nil {
+			c.inst.giveContext(k)
 			return c.fail(op, err)
 		}
 		if out, err = c.inst.newComm(k, g, ""); err != nil {
+			c.inst.giveContext(k)
 			return c.fail(op, err)
 		}
 		out.errh.Store(c.errh.Load())
@@ -102,12 +102,11 @@ func (c *Comm) Create(g *Group) (*Comm, error) {
 			return c.fail("Comm_create", err)
 		}
 		if g.Rank() == Undefined {
-			c.inst.mu.Lock()
-			c.inst.contexts.give(k)
-			c.inst.mu.Unlock()
+			c.inst.giveContext(k)
 			return nil
 		}
 		if out, err = c.inst.newComm(k, g, ""); err != nil {
+			c.inst.giveContext(k)
 			return c.fail("Comm_create", err)
 		}
 		out.errh.Store(c.errh.Load())
@@ -124,6 +123,10 @@ func compareInt64(a, b int64) int {
 		return 1
 	}
 	return 0
+}
+
+func int32s(s []int32) core.Buffer {
+	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(s)), int64(len(s)), datatype.Int32)
 }
 
 func int64s(s []int64) core.Buffer {

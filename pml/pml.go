@@ -50,6 +50,11 @@ type Module interface {
 	// DelComm forgets them. Nothing may be pending on them.
 	DelComm(c *core.Comm)
 
+	// SentOn gives, for each rank, how many of this rank's messages on c have been sent to it; a number that wraps. Settle waits
+	// until as many messages of each rank's as sent says have come, and ends receives that wait for more: before DelComm.
+	SentOn(c *core.Comm) []int32
+	Settle(c *core.Comm, sent []int32)
+
 	// Send returns when buf may be reused (Synchronous: when the receiver has matched).
 	Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) error
 	// Isend starts a send. The request is never nil; errors come with its completion.

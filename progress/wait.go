@@ -180,7 +180,9 @@ func (e *Engine) drive(c Cond) {
 			}
 		}
 		idle++
-		if e.mode.idle(e, idle, &since) && e.busy.Load() == 0 {
+		if tired := e.mode.idle(e, idle, &since); tired && e.busy.Load() != 0 {
+			runtime.Gosched() // no sleep, but those that make room must run
+		} else if tired {
 			e.sleep(c, true)
 			idle, since = 0, 0
 			if c.Done() {
@@ -190,6 +192,14 @@ func (e *Engine) drive(c Cond) {
 			return // others have run meanwhile
 		}
 	}
+}
+
+// Lend gives the token away for a moment: to those who want it, and the core to others. The caller holds the token, and again
+// when it returns; it is for the rare loops that poll without waiting.
+func (e *Engine) Lend() {
+	e.Unlock()
+	runtime.Gosched()
+	e.Lock()
 }
 
 // lend lets those who want the token have it for the length of an operation.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -84,7 +85,7 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 
 // watch has the kernel report the death of a peer process.
 func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
-	if m.shm.InProcess() {
+	if m.shm.InProcess() || slices.ContainsFunc(m.pids, func(w watch) bool { return w.proc == p }) {
 		return nil
 	}
 	fd, err := unix.PidfdOpen(peer.PID(), unix.PIDFD_NONBLOCK)
@@ -121,7 +122,14 @@ func (d *death) Ready(uint32) {
 			break
 		}
 	}
-	for m.Poll() > 0 {
+	m.shm.TakeOffers(m.accept)
+	for _, c := range m.rings {
+		if c.peer != d.proc.Rank {
+			continue
+		}
+		for slot, w, full := c.peek(); full && m.drain(c, slot, w) > 0; slot, w, full = c.peek() {
+		}
+		c.abort(fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
 	}
 	for _, ep := range m.eps {
 		if ep.proc == d.proc {
@@ -219,6 +227,7 @@ func (m *module) consumed(c *consumer) int {
 
 // broken stops listening to a peer that writes what no peer of ours would.
 func (m *module) broken(c *consumer) {
+	c.abort(fmt.Errorf("rank %d wrote garbage into shared memory", c.peer))
 	for i, r := range m.rings {
 		if r == c {
 			m.rings = append(m.rings[:i:i], m.rings[i+1:]...)

@@ -124,3 +124,16 @@ func (m *module) more(c *consumer, size uint64) bool {
 	s.data = nil
 	return true
 }
+
+// abort gives up the payload that c is in the middle of: nothing is written to where it belonged any more.
+func (c *consumer) abort(err error) {
+	s := &c.st
+	if !s.on {
+		return
+	}
+	placed := s.placed
+	s.on, s.placed, s.data = false, nil, nil
+	if placed != nil {
+		s.placer.Placed(c.peer, s.hdr[:s.hdrLen], len(placed), err)
+	}
+}

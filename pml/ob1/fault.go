@@ -23,10 +23,7 @@ func (o *module) ProcFailed(p *core.Proc) {
 			continue
 		}
 		m.ranks[rank].peer = nil
-		if r := m.ranks[rank].placing; r != nil {
-			m.ranks[rank].placing = nil
-			r.FinishErr(peerError(failed, rank))
-		}
+		// A receive whose payload a BTL is writing into the user's buffer ends when the BTL lets go of that: see Placed.
 		o.endLongOf(m, rank, failed)
 		err := peerError(failed, rank)
 		o.failPosted(m, func(r *recvReq) *core.Error {
@@ -65,10 +62,19 @@ func (o *module) endLongOf(m *channel, rank int, failed *core.Error) {
 			o.sendFailed(s, failed)
 		}
 		if r := x.recv; r != nil && r.ch == m && r.Status.Source == rank {
-			r.Status.Err = peerError(failed, rank)
-			o.endLong(r)
+			o.failLong(r, peerError(failed, rank))
 		}
 	}
+}
+
+// failLong ends a long receive with an error, once no BTL writes into its buffer any more.
+func (o *module) failLong(r *recvReq, err *core.Error) {
+	r.Status.Err = err
+	if r.placing > 0 {
+		r.over = true
+		return
+	}
+	o.endLong(r)
 }
 
 func (o *module) failPosted(m *channel, why func(*recvReq) *core.Error) {
@@ -120,8 +126,7 @@ func (o *module) CommFailed(c *core.Comm) {
 				o.sendFailed(s, f.Err)
 			}
 			if r := x.recv; r != nil && r.ch == m {
-				r.Status.Err = f.Err
-				o.endLong(r)
+				o.failLong(r, f.Err)
 			}
 		}
 		for _, p := range o.peers {

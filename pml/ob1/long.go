@@ -40,7 +40,7 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 		o.refuse(peer)
 		return
 	}
-	m := o.arrived(peer, &h, frame, hdr, payload)
+	m := o.arrived(peer, &h, frame, &x, payload)
 	if m == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 		o.stats.Matches++
 		o.beginLong(r, peer, frame, h.source, h.tag, x, payload)
 	} else {
-		o.wait(m, o.store(peer, &h, frame, hdr, payload))
+		o.wait(m, o.store(peer, &h, frame, &x, payload))
 	}
 	if rs := &m.ranks[h.source]; rs.held != nil {
 		o.catchUp(m, rs)
@@ -312,20 +312,31 @@ func (o *module) fragCame(r *recvReq, n int) {
 // Place implements btl.Placer: where the payload of a fragment belongs, when that is one block of memory.
 func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 	r, off := x.o.fragFor(peer, hdr, n)
-	if r == nil || !r.isFlat || n == 0 {
+	if r == nil || !r.isFlat || n == 0 || r.over {
 		return nil
 	}
+	r.placing++
 	return unsafe.Slice((*byte)(unsafe.Add(r.Buf.Addr(), off)), n)
 }
 
 // Placed implements btl.Placer.
 func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
-	if err != nil {
-		return // the endpoint's failure ends the receive
+	o := x.o
+	id, _ := parseFrag(hdr)
+	r := o.ids.recv(id)
+	if r == nil || r.peer.proc.Rank != peer || r.placing == 0 {
+		return
 	}
-	if r, _ := x.o.fragFor(peer, hdr, n); r != nil {
-		x.o.fragCame(r, n)
+	r.placing--
+	switch {
+	case r.over:
+		if r.placing == 0 {
+			o.endLong(r)
+		}
+	case err == nil:
+		o.fragCame(r, n)
 	}
+	// With an error alone, the endpoint's failure ends the receive.
 }
 
 // Receive implements btl.Handler: the receiver has read this rank's memory.

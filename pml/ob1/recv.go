@@ -28,13 +28,16 @@ type recvReq struct {
 	got    int64
 	length int64
 	proto  protocol // how it comes: protoRndv or protoRget
+
+	placing int  // fragments that BTLs are writing into the buffer
+	over    bool // failed: ends when placing is 0
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
 	r.ch, r.source, r.tag = m, int32(source), int32(tag)
 	r.room = buf.Bytes()
 	r.isFlat = r.room == 0 || buf.Type().Contiguous()
-	r.id = 0
+	r.id, r.placing, r.over = 0, 0, false
 }
 
 // Recv implements pml.Module.
@@ -170,14 +173,14 @@ func truncated(r *recvReq, n int64) *core.Error {
 
 // arrived puts a first frame in sequence. It returns the channel when the frame is the next of its sender and should be matched
 // now; otherwise the frame has been stored or refused.
-func (o *module) arrived(peer int, h *match, frame uint8, hdr, payload []byte) *channel {
+func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byte) *channel {
 	if int(h.ctx) >= len(o.chans) || o.chans[h.ctx] == nil {
 		if h.ctx > o.MaxContext() || h.source < 0 {
 			o.refuse(peer)
 			return nil
 		}
 		o.stats.Stray++
-		o.stray[h.ctx] = append(o.stray[h.ctx], o.store(peer, h, frame, hdr, payload))
+		o.stray[h.ctx] = append(o.stray[h.ctx], o.store(peer, h, frame, x, payload))
 		return nil
 	}
 	m := o.chans[h.ctx]
@@ -187,8 +190,12 @@ func (o *module) arrived(peer int, h *match, frame uint8, hdr, payload []byte) *
 	}
 	r := &m.ranks[h.source]
 	if h.seq != r.expected {
+		if int16(h.seq-r.expected) < 0 { // it has come before: senders never run that far ahead
+			o.refuse(peer)
+			return nil
+		}
 		o.stats.OutOfSequence++
-		o.hold(r, o.store(peer, h, frame, hdr, payload))
+		o.hold(r, o.store(peer, h, frame, x, payload))
 		return nil
 	}
 	r.expected++
@@ -247,12 +254,12 @@ func (o *module) wait(m *channel, s *message) {
 	}
 }
 
-func (o *module) store(peer int, h *match, frame uint8, hdr, payload []byte) *message {
+// store keeps a message; x is what a RNDV or RGET header says besides, nil for MATCH.
+func (o *module) store(peer int, h *match, frame uint8, x *rndv, payload []byte) *message {
 	s := o.newMsg(payload)
 	s.frame, s.flags, s.seq, s.source, s.tag, s.from = frame, h.flags, h.seq, h.source, h.tag, peer
 	s.length = int64(len(payload))
-	if frame != typeMatch {
-		x := parseRndv(hdr)
+	if x != nil {
 		s.length, s.sendID, s.handle = x.length, x.sendID, x.handle
 	}
 	return s
@@ -286,7 +293,7 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 		}
 	}
 	h := parseMatch(hdr)
-	m := o.arrived(peer, &h, typeMatch, hdr, payload)
+	m := o.arrived(peer, &h, typeMatch, nil, payload)
 	if m == nil {
 		return
 	}
@@ -294,7 +301,7 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 		o.stats.Matches++
 		o.deliver(r, h.source, h.tag, payload)
 	} else {
-		o.wait(m, o.store(peer, &h, typeMatch, hdr, payload))
+		o.wait(m, o.store(peer, &h, typeMatch, nil, payload))
 	}
 	if rs := &m.ranks[h.source]; rs.held != nil {
 		o.catchUp(m, rs)

@@ -59,7 +59,7 @@ func (o *module) Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml
 	o.engine.Lock()
 	m := o.chans[ch.ID]
 	r := &m.ranks[dest]
-	if p := r.peer; p != nil && n <= p.limits.inline && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
+	if p := r.peer; p != nil && n <= p.limits.inline && p.queue.head == nil && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
 		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
 			r.sendSeq++
@@ -84,7 +84,7 @@ func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pm
 	o.engine.Lock()
 	m := o.chans[ch.ID]
 	r := &m.ranks[dest]
-	if p := r.peer; p != nil && n <= p.limits.inline && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
+	if p := r.peer; p != nil && n <= p.limits.inline && p.queue.head == nil && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
 		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
 			r.sendSeq++
@@ -168,8 +168,9 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	}
 	h0, h1 := matchWords(frame, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 	r.sendSeq++
+	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	if s.proto == protoInline {
-		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(s.total)) {
+		if !behind && p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(s.total)) {
 			o.countInline(p.path, s.total)
 			s.state = sendIdle
 			s.Finish()
@@ -181,7 +182,9 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	o.stats.Sent[s.proto]++
 	o.stats.SentBytes[s.proto] += uint64(s.total)
 	s.state = sendFirst
-	if done, err := s.push(); err != nil {
+	if behind {
+		o.out.add(p, &s.item)
+	} else if done, err := s.push(); err != nil {
 		o.sendFailed(s, err)
 	} else if !done {
 		o.out.add(p, &s.item)
