@@ -69,7 +69,7 @@ type Engine struct {
 	driving uint32       // atomic; 1: some goroutine has the driver's role; changed with the token held
 	tick    uint64
 	high    []*Source // polled in every pass
-	procs   int32     // GOMAXPROCS at start: how many goroutine ranks can run at once
+	procs   int32     // how many goroutine ranks can run at once: GOMAXPROCS at start, or cores
 	mode    idleMode
 	crowded bool // goroutine ranks outnumber procs
 	dirty   bool // something was completed since parked waiters were last looked at; guarded by the token
@@ -107,7 +107,7 @@ const housekeeping = 1024
 
 // New makes an engine.
 func New(cfg Config) *Engine {
-	e := &Engine{job: cfg.Job, procs: int32(runtime.GOMAXPROCS(0)), sleepAfter: cfg.SleepAfter, base: time.Now(), bell: make(chan struct{}, 1)}
+	e := &Engine{job: cfg.Job, procs: int32(min(runtime.GOMAXPROCS(0), runtime.NumCPU())), sleepAfter: cfg.SleepAfter, base: time.Now(), bell: make(chan struct{}, 1)}
 	e.mode = chooseIdle(cfg)
 	e.crowded = cfg.Job != nil && int32(cfg.LocalRanks) > e.procs
 	e.fds.every = housekeeping
@@ -177,17 +177,21 @@ func (e *Engine) Stats() Stats {
 
 // Poll makes one pass. The caller holds the token.
 func (e *Engine) Poll() int {
+	e.fds.keepBell = atomic.LoadUint32(&e.driving) != 0
 	n := e.pass()
+	e.fds.keepBell = false
 	e.stats.Events += uint64(n)
 	return n
 }
 
 // PollAll makes one pass that also looks at file descriptors and timers. The caller holds the token.
 func (e *Engine) PollAll() int {
+	e.fds.keepBell = atomic.LoadUint32(&e.driving) != 0
 	n := e.pass() + e.housekeep()
 	if e.fds.live != 0 {
 		n += e.fds.poll()
 	}
+	e.fds.keepBell = false
 	e.stats.Events += uint64(n)
 	return n
 }

@@ -21,15 +21,16 @@ type FD struct {
 // fdSet is one epoll set. While the engine is polled it is asked with a zero timeout; when the engine sleeps, the set itself is
 // watched by the Go netpoller, so that sleeping costs no thread.
 type fdSet struct {
-	epfd  int
-	file  *os.File // the epoll set as the netpoller sees it
-	conn  syscall.RawConn
-	bell  int // eventfd in the set: rings the sleeper from inside the process
-	slots []fdSlot
-	free  []int
-	live  int    // registered descriptors, the bell not counted
-	every uint32 // passes between polls of the set, a power of two
-	buf   [32]unix.EpollEvent
+	epfd     int
+	file     *os.File // the epoll set as the netpoller sees it
+	conn     syscall.RawConn
+	bell     int  // eventfd in the set: rings the sleeper from inside the process
+	keepBell bool // who polls is not the driver, which may be asleep: the ring is for it
+	slots    []fdSlot
+	free     []int
+	live     int    // registered descriptors, the bell not counted
+	every    uint32 // passes between polls of the set, a power of two
+	buf      [32]unix.EpollEvent
 }
 
 type fdSlot struct {
@@ -148,7 +149,9 @@ func (s *fdSet) poll() int {
 	for i := range n {
 		ev := s.buf[i]
 		if ev.Fd == bellSlot {
-			s.drain()
+			if !s.keepBell {
+				s.drain()
+			}
 			continue
 		}
 		if int(ev.Fd) >= len(s.slots) {

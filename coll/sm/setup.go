@@ -60,6 +60,7 @@ func (m *module) setUp() error {
 	m.acc = make([]uint64, (m.board.room+7)/8)
 	m.tmp = make([]uint64, (m.board.room+7)/8)
 	m.state = meeting
+	m.f.spread.Do(func() { m.engine.Spread(m.f.shm.Position(m.f.job.Rank())) })
 	return nil
 }
 

@@ -10,6 +10,8 @@
 package sm
 
 import (
+	"sync"
+
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
@@ -46,6 +48,7 @@ type factory struct {
 	shm    *shm.Domain // nil: this rank shares nothing
 	opts   Options
 	graves []grave // guarded by the engine's token
+	spread sync.Once
 }
 
 // Query implements coll.Factory: all members must be on this host. Localities are the same seen from every member.

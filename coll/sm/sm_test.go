@@ -113,7 +113,10 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sizes := fullSizes
-			if settings != nil {
+			switch {
+			case settings != nil && underRace:
+				sizes = []int{3}
+			case settings != nil:
 				sizes = []int{2, 3, 5}
 			}
 			colltest.Run(t, func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
