@@ -39,7 +39,7 @@ type options struct {
 	PortMinV6      int           `mca:"port_min_v6" default:"1024" min:"1" max:"65535" level:"2" help:"least IPv6 port to listen on"`
 	PortRangeV6    int           `mca:"port_range_v6" default:"64511" min:"1" max:"65535" level:"2" help:"how many IPv6 ports from port_min_v6 on may be used"`
 	Sndbuf         int           `mca:"sndbuf" default:"0" min:"0" max:"1g" level:"4" unit:"bytes" help:"size of a socket's send buffer; 0: the kernel tunes it, but over the loopback interface see btl_tcp_sndbuf_loopback"`
-	SndbufLoopback int           `mca:"sndbuf_loopback" default:"512k" min:"0" max:"1g" level:"5" unit:"bytes" help:"size of the send buffer of a connection inside this host: what is under way should fit the caches; 0: the kernel tunes it"`
+	SndbufLoopback int           `mca:"sndbuf_loopback" default:"256k" min:"0" max:"1g" level:"5" unit:"bytes" help:"size of the send buffer of a connection inside this host: what is under way should fit the caches; 0: the kernel tunes it"`
 	Rcvbuf         int           `mca:"rcvbuf" default:"0" min:"0" max:"1g" level:"4" unit:"bytes" help:"size of a socket's receive buffer; 0: the kernel tunes it"`
 	UseNagle       bool          `mca:"use_nagle" default:"false" level:"4" help:"let the kernel hold small writes back until earlier ones are acknowledged"`
 	EndpointCache  int           `mca:"endpoint_cache" default:"30720" min:"8k" max:"16m" level:"4" unit:"bytes" help:"receive buffer of a connection, from which small messages are cut"`
