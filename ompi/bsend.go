@@ -15,9 +15,6 @@ type bsendBuffer struct {
 	blocks []*bsendBlock // ascending by offset
 }
 
-// BsendOverhead is what a buffered send takes of the attached buffer besides its data, in bytes.
-const BsendOverhead = 0
-
 // bsendBlock is a message in the buffer.
 type bsendBlock struct {
 	off, n int

@@ -26,11 +26,10 @@ type limits struct {
 	eager  int64 // payload up to here goes eagerly
 	get    int64 // payload from here on is fetched
 	head   int64 // payload that goes with a rendezvous header
-	frag   int64 // payload of a fragment
 }
 
 func (o *module) limitsOf(p *bml.Path) limits {
-	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize, head: p.Limits.RndvEager, frag: p.Limits.MaxSend - fragSize, get: p.Limits.MinGet}
+	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize, head: p.Limits.RndvEager, get: p.Limits.MinGet}
 	if l.inline = min(l.inline, l.eager); p.Inline == nil {
 		l.inline = -1
 	}

@@ -82,7 +82,6 @@ func TestHeaderRoundTrip(t *testing.T) {
 // TestIDs: names of requests are never used again, and never 0.
 func TestIDs(t *testing.T) {
 	var ids idTable
-	ids.init()
 	s := &sendReq{}
 	a := ids.add(s, nil)
 	b := ids.add(nil, &recvReq{})

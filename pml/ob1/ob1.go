@@ -139,7 +139,6 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
-	o.ids.init()
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)
 	o.out.source.Off()

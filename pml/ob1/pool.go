@@ -237,8 +237,6 @@ type idSlot struct {
 	recv *recvReq
 }
 
-func (t *idTable) init() {}
-
 func (t *idTable) add(s *sendReq, r *recvReq) uint64 {
 	var i uint32
 	if n := len(t.free); n > 0 {

@@ -55,18 +55,11 @@ type sendReq struct {
 
 // Send implements pml.Module.
 func (o *module) Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) error {
-	n := buf.Bytes()
 	o.engine.Lock()
 	m := o.chans[ch.ID]
-	r := &m.ranks[dest]
-	if p := r.peer; p != nil && n <= p.limits.inline && p.queue.head == nil && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
-		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
-		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
-			r.sendSeq++
-			o.countInline(p.path, n)
-			o.engine.Unlock()
-			return nil
-		}
+	if mode != pml.Synchronous && o.sendNow(m, &buf, dest, tag) {
+		o.engine.Unlock()
+		return nil
 	}
 	s := o.newSend()
 	s.Renew(ch.Comm, "", dest, buf)
@@ -78,25 +71,35 @@ func (o *module) Send(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml
 	return err
 }
 
+// sendNow is the short way of a small message: inline and at once, when nothing waits before it. It reports false when the message
+// must go the long way; then nothing has been sent.
+func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
+	n := buf.Bytes()
+	r := &m.ranks[dest]
+	p := r.peer
+	if p == nil || n > p.limits.inline || p.queue.head != nil || m.fault != nil || (n != 0 && !buf.Type().Contiguous()) {
+		return false
+	}
+	h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+	if !p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
+		return false
+	}
+	r.sendSeq++
+	o.countInline(p.path, n)
+	return true
+}
+
 // Isend implements pml.Module.
 func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
-	n := buf.Bytes()
 	o.engine.Lock()
 	m := o.chans[ch.ID]
-	r := &m.ranks[dest]
-	if p := r.peer; p != nil && n <= p.limits.inline && p.queue.head == nil && mode != pml.Synchronous && m.fault == nil && (n == 0 || buf.Type().Contiguous()) {
-		h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
-		if p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
-			r.sendSeq++
-			o.countInline(p.path, n)
-			s := o.newSend()
-			s.RenewDone()
-			o.sendsOut.push(s)
-			o.engine.Unlock()
-			return &s.Request
-		}
-	}
 	s := o.newSend()
+	if mode != pml.Synchronous && o.sendNow(m, &buf, dest, tag) {
+		s.RenewDone()
+		o.sendsOut.push(s)
+		o.engine.Unlock()
+		return &s.Request
+	}
 	s.Renew(ch.Comm, "", dest, buf)
 	o.sendsOut.push(s)
 	o.start(s, m, buf, dest, tag, mode)
