@@ -97,12 +97,9 @@ func tuneBuffers(fd int, o *options) error {
 	return nil
 }
 
-// tuneLoopback gives a connection inside this host a send buffer of its own size. A larger one only lets data leave the caches
-// before it is read.
+// tuneLoopback bounds what is under way in a connection inside this host: more only lets data leave the caches before it is read.
+// The receive side is bounded by its window, since SO_RCVBUF is cut to a limit of the system's that is often far too small.
 func tuneLoopback(fd int, o *options) {
-	if o.Sndbuf > 0 || o.SndbufLoopback == 0 {
-		return
-	}
 	sa, err := unix.Getsockname(fd)
 	if err != nil {
 		return
@@ -114,8 +111,15 @@ func tuneLoopback(fd int, o *options) {
 	case *unix.SockaddrInet6:
 		inside = netip.AddrFrom16(a.Addr).IsLoopback()
 	}
-	if inside {
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, o.SndbufLoopback) // slower without, nothing worse
+	if !inside {
+		return
+	}
+	// Without these it is slower, nothing worse: errors say nothing.
+	if o.Sndbuf == 0 && o.SndbufLoopback > 0 {
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, o.SndbufLoopback)
+	}
+	if o.Rcvbuf == 0 && o.WindowLoopback > 0 {
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_WINDOW_CLAMP, o.WindowLoopback)
 	}
 }
 

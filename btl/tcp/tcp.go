@@ -41,6 +41,7 @@ type options struct {
 	Sndbuf         int           `mca:"sndbuf" default:"0" min:"0" max:"1g" level:"4" unit:"bytes" help:"size of a socket's send buffer; 0: the kernel tunes it, but over the loopback interface see btl_tcp_sndbuf_loopback"`
 	SndbufLoopback int           `mca:"sndbuf_loopback" default:"256k" min:"0" max:"1g" level:"5" unit:"bytes" help:"size of the send buffer of a connection inside this host: what is under way should fit the caches; 0: the kernel tunes it"`
 	Rcvbuf         int           `mca:"rcvbuf" default:"0" min:"0" max:"1g" level:"4" unit:"bytes" help:"size of a socket's receive buffer; 0: the kernel tunes it"`
+	WindowLoopback int           `mca:"window_loopback" default:"768k" min:"0" max:"1g" level:"5" unit:"bytes" help:"largest receive window of a connection inside this host: what is under way should fit the caches; 0: the kernel tunes it"`
 	UseNagle       bool          `mca:"use_nagle" default:"false" level:"4" help:"let the kernel hold small writes back until earlier ones are acknowledged"`
 	EndpointCache  int           `mca:"endpoint_cache" default:"30720" min:"8k" max:"16m" level:"4" unit:"bytes" help:"receive buffer of a connection, from which small messages are cut"`
 	EagerLimit     int64         `mca:"eager_limit" default:"64k" min:"0" max:"256m" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
