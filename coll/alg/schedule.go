@@ -34,6 +34,7 @@ type Schedule struct {
 	err       error
 	waited    int // Steps[waited:] has no wait
 	scratch   [3]scratch
+	call      Call // while it is recorded
 }
 
 func (s *Schedule) add(st Step) { s.Steps = append(s.Steps, st) }
@@ -61,9 +62,11 @@ func record(into *Schedule, g *Algorithm, a *Args, rank, size int) (*Schedule, e
 	}
 	clear(into.Steps)
 	into.Steps, into.waited, into.err, into.Algorithm = into.Steps[:0], 0, nil, g
-	call := Call{rank: rank, size: size, args: *a, rec: into}
-	g.Run(&call, &call.args)
+	ints := into.call.ints[:0]
+	into.call = Call{rank: rank, size: size, args: *a, rec: into, ints: ints}
+	g.Run(&into.call, &into.call.args)
 	into.wait()
+	into.call.args = Args{}
 	return into, into.err
 }
 
