@@ -219,18 +219,11 @@ func interAlltoall(c *Call, a *Args) {
 	c.home()
 }
 
-// interReduceScatter deals out in each group what the other's operands combine to. Counts are of the local group; in block form
-// recv has the size of a block.
+// interReduceScatter deals out in each group what the other's operands combine to. Counts are of the local group, and
+// add up to the same in both.
 func interReduceScatter(c *Call, a *Args) {
-	b := blocks{each: int(a.Recv.Count())}
-	total := int64(b.each) * int64(c.size)
-	if a.Kind == ReduceScatter {
-		b = blocks{displs: c.displacements(a.RecvCounts, nil), counts: a.RecvCounts}
-		total = 0
-		for _, n := range a.RecvCounts {
-			total += int64(n)
-		}
-	}
+	b := c.blocksOf(a)
+	total := b.begin(c.size-1) + b.count(c.size-1)
 	mine := c.result(a, &b)
 	result, came := c.reduceHere(a), nothing()
 	if c.rank == leader && total > 0 {
