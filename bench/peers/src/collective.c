@@ -1,7 +1,7 @@
 /* collective.c - collectives over all ranks. Unit: microseconds a call, mean over the ranks. */
-#include "peer.h"
+#include "collective.h"
 
-static double mean(struct context *c, double seconds, int iterations)
+double mean(struct context *c, double seconds, int iterations)
 {
 	double mine = seconds * 1e6 / iterations, sum = 0;
 
@@ -9,49 +9,57 @@ static double mean(struct context *c, double seconds, int iterations)
 	return sum / c->ranks;
 }
 
-double measure_barrier(struct context *c, size_t size, int iterations)
+double measure_collective(struct context *c, size_t size, int iterations)
 {
-	double start = MPI_Wtime();
+	const struct collective *of = c->subject;
+	struct arguments a;
+	double start, spent = 0;
 
-	(void)size;
-	for (int i = 0; i < iterations; i++)
-		MPI_Barrier(MPI_COMM_WORLD);
-	return mean(c, MPI_Wtime() - start, iterations);
-}
-
-/*
- * A root that may run ahead would hide the time until the last rank has the
- * data, so a barrier, which is not timed, follows every broadcast.
- */
-double measure_bcast(struct context *c, size_t size, int iterations)
-{
-	double spent = 0;
-
-	for (int i = 0; i < iterations; i++) {
-		double start = MPI_Wtime();
-
-		MPI_Bcast(c->send, (int)size, MPI_CHAR, 0, MPI_COMM_WORLD);
-		spent += MPI_Wtime() - start;
-		MPI_Barrier(MPI_COMM_WORLD);
+	make_arguments(&a, c, size);
+	start = MPI_Wtime();
+	if (!of->ahead) {
+		for (int i = 0; i < iterations; i++)
+			of->call(&a);
+		spent = MPI_Wtime() - start;
+	} else {
+		/* ranks that run ahead would hide the time until the last one is done: an untimed barrier follows each */
+		for (int i = 0; i < iterations; i++) {
+			start = MPI_Wtime();
+			of->call(&a);
+			spent += MPI_Wtime() - start;
+			MPI_Barrier(MPI_COMM_WORLD);
+		}
 	}
+	free_arguments(&a);
 	return mean(c, spent, iterations);
 }
 
-double measure_allreduce(struct context *c, size_t size, int iterations)
+double measure_persistent(struct context *c, size_t size, int iterations)
 {
-	int count = (int)(size / sizeof(float));
-	double start = MPI_Wtime();
+	const struct collective *of = c->subject;
+	struct arguments a;
+	MPI_Request r;
+	double start, spent = 0;
 
-	for (int i = 0; i < iterations; i++)
-		MPI_Allreduce(c->send, c->recv, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-	return mean(c, MPI_Wtime() - start, iterations);
-}
-
-double measure_alltoall(struct context *c, size_t size, int iterations)
-{
-	double start = MPI_Wtime();
-
-	for (int i = 0; i < iterations; i++)
-		MPI_Alltoall(c->send, (int)size, MPI_CHAR, c->recv, (int)size, MPI_CHAR, MPI_COMM_WORLD);
-	return mean(c, MPI_Wtime() - start, iterations);
+	make_arguments(&a, c, size);
+	of->prepare(&a, &r);
+	start = MPI_Wtime();
+	if (!of->ahead) {
+		for (int i = 0; i < iterations; i++) {
+			MPI_Start(&r);
+			MPI_Wait(&r, MPI_STATUS_IGNORE);
+		}
+		spent = MPI_Wtime() - start;
+	} else {
+		for (int i = 0; i < iterations; i++) {
+			start = MPI_Wtime();
+			MPI_Start(&r);
+			MPI_Wait(&r, MPI_STATUS_IGNORE);
+			spent += MPI_Wtime() - start;
+			MPI_Barrier(MPI_COMM_WORLD);
+		}
+	}
+	MPI_Request_free(&r);
+	free_arguments(&a);
+	return mean(c, spent, iterations);
 }
