@@ -83,7 +83,7 @@ func (b *bench) fits() error {
 	if err := b.test.CheckRanks(b.ranks); err != nil {
 		return err
 	}
-	if err := offered(b.world).lacks(b.test); err != nil {
+	if _, err := b.comm(); err != nil {
 		return err
 	}
 	here := int64(1) // ranks that share this process's memory

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
@@ -22,20 +21,20 @@ func (b *bench) collective(size, iterations int) (float64, error) {
 
 // operation makes what one iteration does, and what is to be done after the last.
 func (b *bench) operation(size int) (once, done func() error, err error) {
-	c, lib, err := b.lookup()
+	of, a := b.of(), b.arguments(size)
+	comm, err := b.comm()
 	if err != nil {
 		return nil, nil, err
 	}
-	a := b.arguments(size)
 	nothing := func() error { return nil }
 	switch b.test.Form {
 	case suite.NonBlocking:
 		return func() error {
-			_, err := c.start(lib, a).Wait()
+			_, err := of.start(comm, a).Wait()
 			return err
 		}, nothing, nil
 	case suite.Persistent:
-		req := c.prepare(lib, a)
+		req := of.prepare(comm, a)
 		return func() error {
 			if err := req.Start(); err != nil {
 				return err
@@ -44,31 +43,16 @@ func (b *bench) operation(size int) (once, done func() error, err error) {
 			return err
 		}, req.Free, nil
 	}
-	return func() error { return c.call(lib, a) }, nothing, nil
+	return func() error { return of.call(comm, a) }, nothing, nil
 }
 
-// lookup finds the test's collective and who offers it: the world, or a ring for neighbours.
-func (b *bench) lookup() (collective, library, error) {
-	c, ok := collectives()[b.test.Collective.Name]
-	if !ok {
-		return c, library{}, fmt.Errorf("test %s: no such collective", b.test.Name)
-	}
-	if !b.test.Collective.Neighbours {
-		return c, offered(b.world), nil
-	}
-	if b.ring == nil {
-		var err error
-		if b.ring, err = offered(b.world).ring(); err != nil {
-			return c, library{}, err
-		}
-	}
-	return c, offered(b.ring), nil
-}
+// of is the test's collective.
+func (b *bench) of() collective { return collectives()[b.test.Collective.Name] }
 
 // timed gives the microseconds of one iteration, mean over the ranks. Where ranks may run ahead, which would hide the time until the
 // last one is done, and in the non-blocking form, an untimed barrier follows every iteration.
 func (b *bench) timed(iterations int, once func() error) (float64, error) {
-	apart := b.test.Form == suite.NonBlocking || collectives()[b.test.Collective.Name].ahead
+	apart := b.test.Form == suite.NonBlocking || b.of().ahead
 	if !apart {
 		start := time.Now()
 		for range iterations {

@@ -51,14 +51,14 @@ func (b *bench) overlap(size int64, stepsPerMicro float64) (report.Row, error) {
 
 // beside gives the microseconds of one iteration with a computation of so many steps, and those of the computation in it.
 func (b *bench) beside(size, iterations, steps int) (overall, compute float64, err error) {
-	c, lib, err := b.lookup()
+	of, a := b.of(), b.arguments(size)
+	comm, err := b.comm()
 	if err != nil {
 		return 0, 0, err
 	}
-	a := b.arguments(size)
 	var spent time.Duration
 	overall, err = b.timed(iterations, func() error {
-		req := c.start(lib, a)
+		req := of.start(comm, a)
 		start := time.Now()
 		b.sink = spin(b.sink, steps)
 		spent += time.Since(start)

@@ -40,35 +40,48 @@ func numbers[T uint32 | uint64](b []byte) []T {
 }
 
 func walk[T uint32 | uint64](p part, array, packed []T, back bool) {
+	n := p.block
+	for _, first := range p.index {
+		step(array[first:first+n], packed[:n], back)
+		packed = packed[n:]
+	}
 	if p.index != nil {
-		for _, first := range p.index {
-			packed = step(array[first:], packed, p.block, back)
-		}
 		return
 	}
 	a, b, c := p.loops[0], p.loops[1], p.loops[2]
 	for i := range max(a.n, 1) {
 		for j := range max(b.n, 1) {
 			for k := range max(c.n, 1) {
-				packed = step(array[i*a.stride+j*b.stride+k*c.stride:], packed, p.block, back)
+				first := i*a.stride + j*b.stride + k*c.stride
+				step(array[first:first+n], packed[:n], back)
+				packed = packed[n:]
 			}
 		}
 	}
 }
 
-// step copies one block and gives what remains of the packed form.
-func step[T uint32 | uint64](array, packed []T, block int, back bool) []T {
-	array, here := array[:block], packed[:block]
-	if back {
-		for i, v := range here {
-			array[i] = v
-		}
-	} else {
-		for i, v := range array {
-			here[i] = v
+// step copies one block; small enough for the compiler to put it into the loops.
+func step[T uint32 | uint64](array, packed []T, back bool) {
+	if len(array) > 8 {
+		row(array, packed, back)
+		return
+	}
+	for i := range array {
+		if back {
+			array[i] = packed[i]
+		} else {
+			packed[i] = array[i]
 		}
 	}
-	return packed[block:]
+}
+
+// row copies a long block as one would by hand in Go.
+func row[T uint32 | uint64](array, packed []T, back bool) {
+	if back {
+		copy(array, packed)
+	} else {
+		copy(packed, array)
+	}
 }
 
 // scattered gives n numbers in ascending order whose distances vary from 1 to 8; they are below 8n. The same in every program.
