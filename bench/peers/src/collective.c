@@ -9,27 +9,47 @@ double mean(struct context *c, double seconds, int iterations)
 	return sum / c->ranks;
 }
 
-double measure_collective(struct context *c, size_t size, int iterations)
+/* One iteration: the call, or where a request has been prepared, that. */
+static void once(const struct collective *of, const struct arguments *a, MPI_Request *prepared)
 {
-	const struct collective *of = c->subject;
-	struct arguments a;
-	double start, spent = 0;
+	if (*prepared == MPI_REQUEST_NULL) {
+		of->call(a);
+		return;
+	}
+	MPI_Start(prepared);
+	MPI_Wait(prepared, MPI_STATUS_IGNORE);
+}
 
-	make_arguments(&a, c, size);
-	start = MPI_Wtime();
+/*
+ * Ranks that run ahead would hide the time until the last one is done, so where
+ * they may, a barrier, which is not timed, follows every iteration.
+ */
+static double loop(const struct collective *of, const struct arguments *a, MPI_Request *prepared, int iterations)
+{
+	double start = MPI_Wtime(), spent = 0;
+
 	if (!of->ahead) {
 		for (int i = 0; i < iterations; i++)
-			of->call(&a);
-		spent = MPI_Wtime() - start;
-	} else {
-		/* ranks that run ahead would hide the time until the last one is done: an untimed barrier follows each */
-		for (int i = 0; i < iterations; i++) {
-			start = MPI_Wtime();
-			of->call(&a);
-			spent += MPI_Wtime() - start;
-			MPI_Barrier(MPI_COMM_WORLD);
-		}
+			once(of, a, prepared);
+		return MPI_Wtime() - start;
 	}
+	for (int i = 0; i < iterations; i++) {
+		start = MPI_Wtime();
+		once(of, a, prepared);
+		spent += MPI_Wtime() - start;
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	return spent;
+}
+
+double measure_collective(struct context *c, size_t size, int iterations)
+{
+	MPI_Request none = MPI_REQUEST_NULL;
+	struct arguments a;
+	double spent;
+
+	make_arguments(&a, c, size);
+	spent = loop(c->subject, &a, &none, iterations);
 	free_arguments(&a);
 	return mean(c, spent, iterations);
 }
@@ -39,26 +59,11 @@ double measure_persistent(struct context *c, size_t size, int iterations)
 	const struct collective *of = c->subject;
 	struct arguments a;
 	MPI_Request r;
-	double start, spent = 0;
+	double spent;
 
 	make_arguments(&a, c, size);
 	of->prepare(&a, &r);
-	start = MPI_Wtime();
-	if (!of->ahead) {
-		for (int i = 0; i < iterations; i++) {
-			MPI_Start(&r);
-			MPI_Wait(&r, MPI_STATUS_IGNORE);
-		}
-		spent = MPI_Wtime() - start;
-	} else {
-		for (int i = 0; i < iterations; i++) {
-			start = MPI_Wtime();
-			MPI_Start(&r);
-			MPI_Wait(&r, MPI_STATUS_IGNORE);
-			spent += MPI_Wtime() - start;
-			MPI_Barrier(MPI_COMM_WORLD);
-		}
-	}
+	spent = loop(of, &a, &r, iterations);
 	MPI_Request_free(&r);
 	free_arguments(&a);
 	return mean(c, spent, iterations);

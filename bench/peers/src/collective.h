@@ -30,7 +30,8 @@ struct collective {
 	int (*prepare)(const struct arguments *a, MPI_Request *r); /* NULL: the library has no persistent collectives */
 };
 
-/* operations.c: the collective of this name (of n characters), or NULL */
+/* operations.c: the i-th collective, and the one of a name of n characters; NULL if there is none */
+const struct collective *collective_at(size_t i);
 const struct collective *find_collective(const char *name, size_t n);
 
 /* arguments.c */

@@ -1,6 +1,7 @@
 /* forms.c - the tests of a collective: NAME, iNAME and NAME_persistent. */
 #include "collective.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PERSISTENT "_persistent"
@@ -40,4 +41,21 @@ int collective_test(struct test *t, struct context *c, const char *name)
 	t->per_peer = of->per_peer;
 	t->neighbours = of->neighbours;
 	return 1;
+}
+
+void each_collective_test(void (*take)(const struct test *t))
+{
+	static const char *const forms[] = { "%s", "i%s", "%s" PERSISTENT };
+	const struct collective *of;
+
+	for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++)
+		for (size_t i = 0; (of = collective_at(i)); i++) {
+			char name[64];
+			struct context c;
+			struct test t;
+
+			snprintf(name, sizeof name, forms[f], of->name);
+			if (collective_test(&t, &c, name))
+				take(&t);
+		}
 }

@@ -140,8 +140,8 @@ void shuffle(int *list, size_t n)
 /* One element of each type; the types are freed. */
 MPI_Datatype struct_of(int n, const size_t *at, MPI_Datatype *types)
 {
-	int ones[MAX_PARTS];
-	MPI_Aint displs[MAX_PARTS];
+	int ones[MAX_PARTS] = { 0 };
+	MPI_Aint displs[MAX_PARTS] = { 0 };
 	MPI_Datatype all;
 
 	for (int i = 0; i < n; i++) {

@@ -149,6 +149,13 @@ static int find(const char *name, struct test *t, struct context *c)
 	return collective_test(t, c, name);
 }
 
+/* One line of `peer list`, by which ompi-bench's tests see that both tables agree. */
+static void list(const struct test *t)
+{
+	printf("%s %zu %zu %d %d %d %d %d\n", t->name, t->min, t->max, t->small_iterations, t->small_warmup,
+		t->large_iterations, t->large_warmup, t->min_ranks);
+}
+
 int main(int argc, char **argv)
 {
 	static struct context c;
@@ -159,6 +166,12 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	if (parse_options(argc, argv, &o))
 		return 2;
+	if (strcmp(o.test, "list") == 0) {
+		for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+			list(&tests[i]);
+		each_collective_test(list);
+		return 0;
+	}
 	if (!find(o.test, &t, &c)) {
 		fprintf(stderr, "peer: unknown test %s\n", o.test);
 		return 2;

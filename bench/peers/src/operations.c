@@ -92,10 +92,17 @@ static const struct collective collectives[] = {
 	ROW(neighbor_alltoallw, 1, 0, 1, 0),
 };
 
+const struct collective *collective_at(size_t i)
+{
+	return i < sizeof collectives / sizeof collectives[0] ? &collectives[i] : NULL;
+}
+
 const struct collective *find_collective(const char *name, size_t n)
 {
-	for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++)
-		if (strlen(collectives[i].name) == n && memcmp(collectives[i].name, name, n) == 0)
-			return &collectives[i];
+	const struct collective *of;
+
+	for (size_t i = 0; (of = collective_at(i)); i++)
+		if (strlen(of->name) == n && memcmp(of->name, name, n) == 0)
+			return of;
 	return NULL;
 }

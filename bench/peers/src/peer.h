@@ -99,6 +99,7 @@ int run_overlap(const struct test *t, struct context *c, const struct options *o
 
 /* forms.c: fills t and the subject if name is that of a collective in one of its forms; else returns 0 */
 int collective_test(struct test *t, struct context *c, const char *name);
+void each_collective_test(void (*take)(const struct test *t));
 
 /* neighbour.c: one message to and from each neighbour on a ring */
 void neighbour_exchange(struct context *c);

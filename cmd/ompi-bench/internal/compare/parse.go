@@ -15,7 +15,7 @@ import (
 
 // point is one thing that a test measures; sides are compared point by point.
 type point struct {
-	what string // a layout of ddt, a column of a non-blocking collective, else ""
+	what string // a layout of ddt, a phase of a non-blocking collective, else ""
 	size int64
 	sum  string // checksum of the bytes sent, where the test has one: other bytes are another point
 }
@@ -37,13 +37,6 @@ func inOrder[V any](values map[point]V) []point {
 		return cmp.Or(strings.Compare(a.what, b.what), cmp.Compare(a.size, b.size), strings.Compare(a.sum, b.sum))
 	})
 }
-
-// The phases of a non-blocking collective that are compared, with their columns.
-const (
-	overall = "overall"
-	pure    = "pure"
-	overlap = "overlap"
-)
 
 // parseColumns reads a program's output: `#` comment lines, then lines of a size and values. What is neither is an error that quotes
 // the line.
@@ -82,7 +75,7 @@ func parseLine(values map[point]float64, f []string, t suite.Test) bool {
 		name, size, named := strings.Cut(f[0], ":")
 		return named && len(f) == 4 && enter(point{what: name, sum: f[3]}, size, 1)
 	case t.Form == suite.NonBlocking:
-		return enter(point{what: overall}, f[0], 1) && enter(point{what: pure}, f[0], 3) && enter(point{what: overlap}, f[0], 4)
+		return enter(point{what: suite.Overall}, f[0], 1) && enter(point{what: suite.Pure}, f[0], 3) && enter(point{what: suite.Overlap}, f[0], 4)
 	}
 	return enter(point{}, f[0], 1)
 }

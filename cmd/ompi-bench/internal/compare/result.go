@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
 )
 
 // sides lists the sides in the order of their commands.
@@ -30,7 +31,7 @@ func (s setting) result(commands []command, values map[string]measured) report.R
 			row := report.NewRow(p.size, s.unit(p), theirs)
 			row.Series, row.Variant, row.Case, row.Checksum = side, variant, p.what, p.sum
 			// per cent of overlap may be none: only times have a ratio
-			if side != ours && p.what != overlap {
+			if side != ours && p.what != suite.Overlap {
 				ratio := report.Ratios(mine, theirs)
 				row.Ratio = &ratio
 			}
@@ -58,14 +59,14 @@ func (s setting) best(commands []command, values map[string]measured, side strin
 }
 
 func (s setting) better(p point, a, b float64) bool {
-	if s.test.HigherBetter || p.what == overlap {
+	if s.test.HigherBetter || p.what == suite.Overlap {
 		return a > b
 	}
 	return a < b
 }
 
 func (s setting) unit(p point) string {
-	if p.what == overlap {
+	if p.what == suite.Overlap {
 		return "%"
 	}
 	return s.test.Unit

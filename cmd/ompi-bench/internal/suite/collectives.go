@@ -67,6 +67,13 @@ func (c Collective) TestName(f Form) string {
 // OverlapColumns are the headings behind the first column of a non-blocking test, whose value is the time of both together.
 func OverlapColumns() []string { return []string{"Compute(us)", "Pure Comm.(us)", "Overlap(%)"} }
 
+// A comparison tells three things of a non-blocking test apart: both together, the communication alone, the part of it that is hidden.
+const (
+	Overall = "overall"
+	Pure    = "pure"
+	Overlap = "overlap"
+)
+
 // tests lists one form of every collective.
 func tests(f Form) []Test {
 	var all []Test
