@@ -83,6 +83,9 @@ func (b *bench) fits() error {
 	if err := b.test.CheckRanks(b.ranks); err != nil {
 		return err
 	}
+	if b.test.Layouts && len(b.chosen()) == 0 {
+		return fmt.Errorf("test %s has no layout of -m %s bytes", b.test.Name, &b.cmd.params.Range)
+	}
 	if _, err := b.comm(); err != nil {
 		return err
 	}

@@ -120,6 +120,17 @@ func TestShares(t *testing.T) {
 	}
 }
 
+func TestNoLayoutOfThatSizeIsRefused(t *testing.T) {
+	c, err := parse([]string{"ddt", "-m", "1:100", "-n", "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{cmd: *c, test: c.test, ranks: 2}
+	if err := b.fits(); err == nil || !strings.Contains(err.Error(), "no layout of -m 1:100 bytes") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestTooMuchMemoryIsRefused(t *testing.T) {
 	c, err := parse([]string{"alltoall", "-m", "1:2147483647", "-n", "4"})
 	if err != nil {

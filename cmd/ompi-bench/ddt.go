@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/patterns"
@@ -10,17 +11,17 @@ import (
 	"github.com/ompi-go/ompi-go/ompi"
 )
 
-// layouts measures the ping-pong of ranks 0 and 1 with every layout whose size is within -m, in microseconds one way: once with a
-// datatype at both ends, and for comparison with loops that pack and unpack around a contiguous message.
-func (b *bench) layouts() ([]report.Row, error) {
+// layouts measures the ping-pong of ranks 0 and 1 with every chosen layout, in microseconds one way: once with a datatype at both ends,
+// and for comparison with loops that pack and unpack around a contiguous message.
+func (b *bench) layouts() ([]report.Row, error) { return rows(b, b.chosen(), b.layout) }
+
+// chosen are the layouts whose size is within -m.
+func (b *bench) chosen() []patterns.Layout {
 	lo, hi := b.test.Bounds(b.cmd.params)
-	var chosen []patterns.Layout
-	for _, l := range patterns.All() {
-		if n := int64(l.Bytes()); lo <= n && n <= hi {
-			chosen = append(chosen, l)
-		}
-	}
-	return rows(b, chosen, b.layout)
+	return slices.DeleteFunc(patterns.All(), func(l patterns.Layout) bool {
+		n := int64(l.Bytes())
+		return n < lo || n > hi
+	})
 }
 
 // layout checks one layout, then measures it.

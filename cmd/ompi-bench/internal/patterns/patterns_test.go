@@ -9,7 +9,8 @@ import (
 	"github.com/ompi-go/ompi-go/datatype"
 )
 
-// The loops and the datatype of every layout pick the same bytes in the same order, and nothing else changes.
+// The loops and the datatype of every layout pick the same bytes in the same order, and nothing else changes. The largest are left to
+// the check of every measurement.
 func TestLoopsAgreeWithTypes(t *testing.T) {
 	names := map[string]bool{}
 	for _, l := range All() {
@@ -17,6 +18,9 @@ func TestLoopsAgreeWithTypes(t *testing.T) {
 			t.Errorf("%s is there twice", l)
 		}
 		names[l.String()] = true
+		if l.Span > 4<<20 {
+			continue
+		}
 		typ, err := l.Type()
 		if err != nil {
 			t.Error(err)
