@@ -86,9 +86,6 @@ func (b *bench) fits() error {
 	if b.test.Layouts && len(b.chosen()) == 0 {
 		return fmt.Errorf("test %s has no layout of -m %s bytes", b.test.Name, &b.cmd.params.Range)
 	}
-	if _, err := b.comm(); err != nil {
-		return err
-	}
 	here := int64(1) // ranks that share this process's memory
 	if b.cmd.goroutines > 0 {
 		here = int64(b.ranks)

@@ -1,15 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/ompi-go/ompi-go/ompi"
-)
-
-// cartesian is what makes the ring of the neighbour collectives.
-type cartesian interface {
-	CartCreate(dims []int, periods []bool, reorder bool) (*ompi.Comm, error)
-}
+import "github.com/ompi-go/ompi-go/ompi"
 
 // comm is who runs the test's collective: the world or, for neighbours, a ring on which every rank has the one before and the one after
 // it.
@@ -18,12 +9,8 @@ func (b *bench) comm() (*ompi.Comm, error) {
 		return b.world, nil
 	}
 	if b.ring == nil {
-		world, ok := any(b.world).(cartesian)
-		if !ok {
-			return nil, fmt.Errorf("test %s: the library has no topologies", b.test.Name)
-		}
 		var err error
-		if b.ring, err = world.CartCreate([]int{b.ranks}, []bool{true}, false); err != nil {
+		if b.ring, err = b.world.CartCreate([]int{b.ranks}, []bool{true}, false); err != nil {
 			return nil, err
 		}
 	}
