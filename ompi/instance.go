@@ -52,6 +52,7 @@ type Instance struct {
 	said       map[string]uint64          // fallbacks by key; guarded by the token
 	news       deathNews
 	trace      tracing
+	userErrors userErrors
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
