@@ -18,21 +18,24 @@ import (
 )
 
 // Where /proc/<pid>/fd is refused (execute-only binaries, PR_SET_DUMPABLE 0), a rank asks for the segment over an abstract unix
-// socket and gets the descriptor as SCM_RIGHTS. Anybody on the host can connect to such a socket: the kernel vouches for the user
-// and the process at the other end (SO_PEERCRED). Other users are sent away unheard, the owner's process must be that of its card, and
-// the asker shows a token made from the job's secret.
+// socket and gets the descriptor as SCM_RIGHTS. Anybody on the host can connect to such a socket; the kernel vouches for the user
+// and the process at the other end (SO_PEERCRED). The asker shows a token made from the job's secret, and the owner's process must be that
+// of its card. A rank may have changed its user, so others than this one's are heard, too, but cannot keep anybody else waiting.
 
 // passer serves this rank's segment to its peers. Each asker has a goroutine, so that one that says nothing holds up nobody.
 type passer struct {
-	ln    *net.UnixListener
-	stop  context.CancelFunc
-	slots chan struct{} // one for each asker being served
-	wg    sync.WaitGroup
+	ln     *net.UnixListener
+	stop   context.CancelFunc
+	slots  chan struct{} // one for each asker of this user that is served; the next wait in the socket's backlog
+	guests chan struct{} // one for each of another user; the next are sent away
+	wg     sync.WaitGroup
 }
 
 const (
-	passTimeout = 10 * time.Second // for an exchange, at either end
-	passAtOnce  = 64               // askers served at once; the next wait in the socket's backlog
+	passTimeout  = 10 * time.Second // for an exchange, at either end
+	guestTimeout = time.Second      // for another user to say who he is
+	passAtOnce   = 64
+	guestsAtOnce = 16
 )
 
 func (d *Domain) passName(rank int) string {
@@ -56,7 +59,7 @@ func newPasser(d *Domain) (*passer, error) {
 		return nil, fmt.Errorf("shm: listening for peers: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	p := &passer{ln: ln, stop: stop, slots: make(chan struct{}, passAtOnce)}
+	p := &passer{ln: ln, stop: stop, slots: make(chan struct{}, passAtOnce), guests: make(chan struct{}, guestsAtOnce)}
 	p.wg.Go(func() { p.accept(ctx, d) })
 	return p, nil
 }
@@ -71,20 +74,24 @@ func (p *passer) accept(ctx context.Context, d *Domain) {
 			time.Sleep(10 * time.Millisecond) // out of descriptors: a peer may give some back
 			continue
 		}
+		slots, within := p.slots, passTimeout
 		if !ofThisUser(c) {
-			c.Close()
-			continue
+			if slots, within = p.guests, guestTimeout; len(slots) == cap(slots) {
+				c.Close()
+				continue
+			}
 		}
 		select {
-		case p.slots <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			c.Close()
 			return
 		}
 		p.wg.Go(func() {
-			defer func() { <-p.slots }()
+			defer func() { <-slots }()
 			defer c.Close()
-			defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+			_ = c.SetReadDeadline(time.Now().Add(within)) // the answer fits into any socket
+			defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
 			d.serve(c)
 		})
 	}
@@ -115,9 +122,6 @@ func peerOf(c *net.UnixConn) (cred *unix.Ucred, err error) {
 
 // serve answers one asker; whoever does not prove itself gets nothing.
 func (d *Domain) serve(c *net.UnixConn) {
-	if err := c.SetDeadline(time.Now().Add(passTimeout)); err != nil {
-		return
-	}
 	var b [tokenSize]byte
 	if _, err := io.ReadFull(c, b[:]); err != nil {
 		return
