@@ -59,7 +59,7 @@ type Env struct {
 // Upcalls is what the instance does for its BTLs.
 type Upcalls interface {
 	// EndpointFailed: the connection to a process broke and cannot be mended by this BTL. dead tells that the process itself is
-	// known to have died. Called with the token held.
+	// known to have died. Called with the token held. The PML calls it, too, with no module, of a peer that it gives up.
 	EndpointFailed(m Module, proc *core.Proc, dead bool, cause error)
 	// Say reports something the user should know once per job, such as a fallback: key identifies it. It is counted too.
 	Say(key, message string)

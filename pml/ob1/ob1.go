@@ -30,6 +30,9 @@ type component struct{}
 type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
 	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
+
+	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
+	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -79,6 +82,7 @@ type module struct {
 	chans  []*channel // by channel id
 	ids    idTable
 	stray  map[uint32][]*message
+	early  []early // by job rank
 	out    outQueue
 	stats  Stats
 
@@ -134,7 +138,7 @@ type rankState struct {
 }
 
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
-	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message)}
+	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
 	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
 	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
@@ -194,6 +198,7 @@ func (o *module) DelComm(c *core.Comm) {
 		for i := range m.ranks {
 			for s := m.ranks[i].held; s != nil; {
 				next := s.next
+				o.due(s)
 				o.freeMsg(s)
 				s = next
 			}

@@ -179,6 +179,9 @@ func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byt
 			o.refuse(peer)
 			return nil
 		}
+		if !o.keepEarly(peer, len(payload)) {
+			return nil
+		}
 		o.stats.Stray++
 		o.stray[h.ctx] = append(o.stray[h.ctx], o.store(peer, h, frame, x, payload))
 		return nil
@@ -190,26 +193,34 @@ func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byt
 	}
 	r := &m.ranks[h.source]
 	if h.seq != r.expected {
-		if int16(h.seq-r.expected) < 0 { // it has come before: senders never run that far ahead
+		at, ok := r.place(h.seq)
+		if !ok {
 			o.refuse(peer)
 			return nil
 		}
+		if !o.keepEarly(peer, len(payload)) {
+			return nil
+		}
 		o.stats.OutOfSequence++
-		o.hold(r, o.store(peer, h, frame, x, payload))
+		s := o.store(peer, h, frame, x, payload)
+		s.next, *at = *at, s
 		return nil
 	}
 	r.expected++
 	return m
 }
 
-// hold keeps a message until those before it have come.
-func (o *module) hold(r *rankState, s *message) {
-	at := &r.held
-	for *at != nil && (*at).seq-r.expected < s.seq-r.expected {
+// place finds where a message with this number is held until those before it have come; ok is false when it has come before. Senders
+// never run so far ahead that their numbers would look like that.
+func (r *rankState) place(seq uint16) (at **message, ok bool) {
+	if int16(seq-r.expected) < 0 {
+		return nil, false
+	}
+	at = &r.held
+	for *at != nil && (*at).seq-r.expected < seq-r.expected {
 		at = &(*at).next
 	}
-	s.next = *at
-	*at = s
+	return at, *at == nil || (*at).seq != seq
 }
 
 // catchUp matches held messages whose turn has come.
@@ -218,20 +229,24 @@ func (o *module) catchUp(m *channel, r *rankState) {
 		r.held = s.next
 		s.next = nil
 		r.expected++
+		o.due(s)
 		o.matchMsg(m, s)
 	}
 }
 
 // replay treats a message of a communicator that was unknown when it came.
 func (o *module) replay(m *channel, s *message) {
-	if int(s.source) >= len(m.ranks) || m.comm.Procs[s.source].Rank != s.from || s.tag < 0 {
-		o.refuse(s.from)
-		o.freeMsg(s)
-		return
+	if int(s.source) < len(m.ranks) && m.comm.Procs[s.source].Rank == s.from && s.tag >= 0 {
+		r := &m.ranks[s.source]
+		if at, ok := r.place(s.seq); ok {
+			s.next, *at = *at, s
+			o.catchUp(m, r)
+			return
+		}
 	}
-	r := &m.ranks[s.source]
-	o.hold(r, s)
-	o.catchUp(m, r)
+	o.refuse(s.from)
+	o.due(s)
+	o.freeMsg(s)
 }
 
 // matchMsg matches a stored message.
