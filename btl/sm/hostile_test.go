@@ -122,7 +122,7 @@ func TestGarbage(t *testing.T) {
 		c.write(d)
 		d.Ranks[1].Poll()
 		f := d.Ranks[1].Failures()
-		if len(f) != 1 || f[0].Rank != 0 || f[0].Dead || !strings.Contains(f[0].Cause.Error(), "garbage") {
+		if len(f) != 1 || f[0].Rank != 0 || !f[0].Dead || !strings.Contains(f[0].Cause.Error(), "garbage") {
 			t.Errorf("%s: failures %+v", c.name, f)
 		}
 		d.Ranks[1].Poll()

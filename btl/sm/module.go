@@ -225,21 +225,23 @@ func (m *module) consumed(c *consumer) int {
 	return 1
 }
 
-// broken stops listening to a peer that writes what no peer of ours would.
+// broken stops listening to a peer that writes what no peer of ours would. It counts as dead: there is no telling what it had sent
+// besides.
 func (m *module) broken(c *consumer) {
-	c.abort(fmt.Errorf("rank %d wrote garbage into shared memory", c.peer))
+	cause := fmt.Errorf("rank %d wrote garbage into shared memory", c.peer)
+	c.abort(cause)
 	for i, r := range m.rings {
 		if r == c {
 			m.rings = append(m.rings[:i:i], m.rings[i+1:]...)
 		}
 	}
-	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], false, fmt.Errorf("rank %d wrote garbage into shared memory", c.peer))
+	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], true, cause)
 }
 
 // accept takes a ring that a peer offers.
 func (m *module) accept(rank int, p shm.Piece) {
 	fail := func(err error) {
-		m.env.Upcalls.EndpointFailed(m, m.env.Procs[rank], false, fmt.Errorf("shared memory with rank %d: %w", rank, err))
+		m.env.Upcalls.EndpointFailed(m, m.env.Procs[rank], true, fmt.Errorf("shared memory with rank %d: %w", rank, err))
 	}
 	for _, c := range m.rings {
 		if c.peer == rank {

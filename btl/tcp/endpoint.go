@@ -3,6 +3,7 @@ package tcp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
@@ -161,12 +162,13 @@ func (ep *endpoint) live(l *link) bool {
 	return false
 }
 
-// fail gives the peer up: everything it owns is given back with the error, and Poll tells the upper layer.
+// fail gives the peer up: everything it owns is given back with the error, and Poll tells the upper layer. Once there was a connection,
+// messages that were done for this end may have been lost on the way, so that nobody can go on with the peer.
 func (ep *endpoint) fail(cause error, dead bool) {
 	if ep.err != nil {
 		return
 	}
-	ep.err, ep.dead = cause, dead
+	ep.err, ep.dead = cause, dead || slices.ContainsFunc(ep.links, func(l *link) bool { return l.cache != nil })
 	ep.release(cause)
 	ep.m.attend(ep)
 }

@@ -213,7 +213,7 @@ func TestViolation(t *testing.T) {
 			sendRaw(moduleOf(w.Ranks[0]).eps[1].only.fd, &b[0], len(b))
 		})
 		w.Until(t, "the failure", func() bool { return len(w.Ranks[1].Failures()) == 1 })
-		if fail := w.Ranks[1].Failures()[0]; fail.Dead || !strings.Contains(fail.Cause.Error(), "broke the protocol") {
+		if fail := w.Ranks[1].Failures()[0]; !fail.Dead || !strings.Contains(fail.Cause.Error(), "broke the protocol") {
 			t.Errorf("%s: %+v", name, fail)
 		}
 	}

@@ -102,6 +102,7 @@ type module struct {
 	ackH     ackHandler
 	fragH    fragHandler
 	finH     finHandler
+	lostH    lostHandler
 }
 
 // balance counts what is out of each pool; Quiet and Close look at it.
@@ -114,6 +115,7 @@ type peer struct {
 	path   *bml.Path
 	limits limits
 	queue  outList // what waits for room
+	parked ctlList // control frames that a broken path did not take; they wait for another, or the peer's end
 }
 
 // channel is a message space: one context of a communicator.
@@ -124,6 +126,7 @@ type channel struct {
 	posted posted
 	unexp  unexpected
 	probes []*probe
+	taken  []*message  // by matched probes; announced messages only
 	fault  *core.Error // nothing works any more
 }
 
@@ -139,8 +142,8 @@ type rankState struct {
 
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
-	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
-	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
+	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o, o.lostH.o = o, o, o, o, o, o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
 	o.engine.Lock()
@@ -234,7 +237,7 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 // resolve reads off the endpoint what every send needs.
 func (o *module) resolve(p *peer) {
 	p.path = p.ep.First()
-	p.limits = o.limitsOf(p.path)
+	p.limits = o.limitsOf(p.ep, p.path)
 }
 
 func peerError(e *core.Error, rank int) *core.Error {
@@ -248,6 +251,11 @@ func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFre
 func (o *module) Close() error {
 	o.closed = true
 	o.engine.RemovePoller(&o.out)
+	for _, p := range o.peers {
+		if p != nil {
+			o.dropParked(p)
+		}
+	}
 	return o.balanced()
 }
 

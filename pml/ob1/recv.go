@@ -29,15 +29,16 @@ type recvReq struct {
 	length int64
 	proto  protocol // how it comes: protoRndv or protoRget
 
-	placing int  // fragments that BTLs are writing into the buffer
-	over    bool // failed: ends when placing is 0
+	placing int   // fragments that BTLs are writing into the buffer
+	coming  int64 // their bytes: got+coming <= want
+	over    bool  // failed: ends when placing is 0
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
 	r.ch, r.source, r.tag = m, int32(source), int32(tag)
 	r.room = buf.Bytes()
 	r.isFlat = r.room == 0 || buf.Type().Contiguous()
-	r.id, r.placing, r.over = 0, 0, false
+	r.id, r.placing, r.coming, r.over = 0, 0, 0, false
 }
 
 // Recv implements pml.Module.
@@ -131,9 +132,12 @@ func (o *module) cannotCome(m *channel, source int32) *core.Error {
 
 // deliverMsg gives a stored message to a receive.
 func (o *module) deliverMsg(r *recvReq, s *message) {
-	if s.frame == typeMatch {
+	switch s.frame {
+	case typeMatch:
 		o.deliver(r, s.source, s.tag, s.payload)
-	} else {
+	case typeLost:
+		o.deliverLost(r, s.source, s.tag)
+	default:
 		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle}, s.payload)
 	}
 	o.freeMsg(s)
@@ -369,6 +373,9 @@ func (x *matchHandler) Placed(_ int, hdr []byte, n int, err error) {
 	}
 	rs.placing = nil
 	if err != nil {
+		if p, e := o.connect(m, int(h.source)); e == nil && (p.ep.Reduced || len(p.ep.Bulk) > 1) {
+			err = o.lost(h.source)
+		}
 		r.FinishErr(o.asError(err, int(h.source)))
 		return
 	}
