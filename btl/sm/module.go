@@ -131,12 +131,13 @@ func (d *death) Ready(uint32) {
 		}
 		c.abort(fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
 	}
+	ended := fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
 	for _, ep := range m.eps {
 		if ep.proc == d.proc {
-			ep.dead = fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
-			m.env.Upcalls.EndpointFailed(m, d.proc, true, ep.dead)
+			ep.dead = ended
 		}
 	}
+	m.env.Upcalls.EndpointFailed(m, d.proc, true, ended)
 }
 
 // pollBurst bounds how many messages of one peer are handled before the others get a look.
@@ -228,7 +229,7 @@ func (m *module) consumed(c *consumer) int {
 // broken stops listening to a peer that writes what no peer of ours would. It counts as dead: there is no telling what it had sent
 // besides.
 func (m *module) broken(c *consumer) {
-	cause := fmt.Errorf("rank %d wrote garbage into shared memory", c.peer)
+	cause := m.garbage(c.peer)
 	c.abort(cause)
 	for i, r := range m.rings {
 		if r == c {
@@ -236,6 +237,10 @@ func (m *module) broken(c *consumer) {
 		}
 	}
 	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], true, cause)
+}
+
+func (m *module) garbage(rank int) error {
+	return fmt.Errorf("btl sm: rank %d wrote garbage into shared memory", rank)
 }
 
 // accept takes a ring that a peer offers.
@@ -278,6 +283,9 @@ func (m *module) Close() error {
 	for _, w := range m.pids {
 		m.engine.RemoveFD(w.reg)
 		unix.Close(w.fd)
+	}
+	for _, ep := range m.eps {
+		m.engine.StopTimer(ep.report)
 	}
 	m.pids, m.rings, m.eps = nil, nil, nil
 	return nil
