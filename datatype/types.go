@@ -27,6 +27,8 @@ type Type struct {
 	prog atomic.Pointer[program]
 	// As prog's body, but with runs that never join elements of different kinds; compiled when first needed.
 	typed atomic.Pointer[body]
+	// What Packed made.
+	packed atomic.Pointer[Type]
 }
 
 // Commit prepares t for communication. It may be called again and from several goroutines; communication commits a type that
