@@ -17,6 +17,7 @@ import (
 //
 // Identifiers name a request in its owner's table: index and generation, never an address. source is the sender's rank in the
 // communicator; seq numbers the messages of one sender in one context, so that they match in order whatever way they came.
+// Extended forms of MATCH, RNDV, RGET and FRAG are in extend.go.
 const (
 	typeMatch = 1
 	typeRndv  = 2
@@ -24,7 +25,6 @@ const (
 	typeAck   = 4
 	typeFrag  = 5
 	typeFin   = 6
-	typeEnd   = 7
 
 	matchSize = 16
 	rndvSize  = 32
@@ -68,6 +68,7 @@ type rndv struct {
 	length int64
 	sendID uint64
 	handle btl.MemHandle // RGET only
+	ext    ext           // extended frames only: of MATCH, too, with length that of the payload
 }
 
 func parseRndv(b []byte) rndv {

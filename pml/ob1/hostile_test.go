@@ -239,6 +239,7 @@ func (h *hostile) frame(r *rank) {
 		return []int64{0, 1, 8, 100, 300, 700, 1500, -1, 1 << 62, -1 << 63}[h.next()%10]
 	}
 	kind := h.next()%6 + 1
+	more := h.next()%4 == 0 && kind != typeAck && kind != typeFin // extended
 	var hdr []byte
 	switch kind {
 	case typeAck:
@@ -262,6 +263,11 @@ func (h *hostile) frame(r *rank) {
 				putRget(f, btl.MemHandle{A: 1, B: uint64(h.next() % 4)})
 			}
 		})
+	}
+	if more {
+		hdr[0] |= extended
+		kind |= extended
+		hdr = append(hdr, byte(h.next()%4), byte(h.next()%3), 0, 0, byte(h.next()), 0, 0, 0)
 	}
 	switch n := h.next(); {
 	case n < 8 && len(hdr) > n:

@@ -16,6 +16,7 @@ import (
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/internal/invariants"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
@@ -30,6 +31,8 @@ type component struct{}
 type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
 	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
+
+	Checksum bool `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -67,6 +70,8 @@ type Stats struct {
 	Refused       uint64 // frames that made no sense
 	Retries       uint64 // times that a send or a control frame had to wait for room
 	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
+
+	ChecksumErrors uint64 // payloads that were not what their sender summed
 }
 
 type module struct {
@@ -81,6 +86,10 @@ type module struct {
 	stray  map[uint32][]*message
 	out    outQueue
 	stats  Stats
+
+	arch    datatype.Arch // in which this rank sends, resolved
+	extends bool          // its frames are extended ones
+	scratch []byte        // for checksums of data with gaps
 
 	sends    *sendReq
 	recvs    *recvReq
@@ -110,6 +119,8 @@ type peer struct {
 	path   *bml.Path
 	limits limits
 	queue  outList // what waits for room
+
+	differs bool // in architecture; known to ranks that are not little-endian
 }
 
 // channel is a message space: one context of a communicator.
@@ -139,6 +150,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
+	o.extend()
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)
 	o.out.source.Off()
@@ -219,6 +231,9 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
 		p = &peer{proc: proc, ep: ep}
+		if err := o.meet(p); err != nil {
+			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
+		}
 		o.resolve(p)
 		o.peers[proc.Rank] = p
 	}

@@ -158,7 +158,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	}
 	s.peer = p
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	s.proto = choose(s.total, contiguous, mode, p.path, &p.limits)
+	s.proto = choose(s.total, contiguous && !p.differs, mode, p.path, &p.limits)
 	frame, flags := uint8(typeMatch), uint8(0)
 	switch s.proto {
 	case protoRndv:
@@ -182,6 +182,9 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 		s.proto = protoEager
 	}
 	o.prepare(s, buf, contiguous, h0, h1, frame)
+	if o.extends {
+		o.extendFirst(s)
+	}
 	o.stats.Sent[s.proto]++
 	o.stats.SentBytes[s.proto] += uint64(s.total)
 	s.state = sendFirst
