@@ -7,6 +7,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/pml"
 )
 
@@ -161,7 +162,14 @@ func FuzzFrames(f *testing.F) {
 		s := btltest.NewScript()
 		s.Facts = btl.Limits{Eager: 200, RndvEager: 40, MaxSend: 150, Latency: 1, Bandwidth: 1, Exclusivity: 1}
 		s.Gets = len(program) > 0 && program[0]&1 != 0
-		h := &hostile{t: t, w: newWorld(t, 2, s, Options{Depth: 2}, len(program) > 0 && program[0]&2 != 0), in: program}
+		bit := func(k int) bool { return len(program) > 0 && program[0]>>k&1 != 0 }
+		opts, archs := []Options{{Depth: 2, Checksum: bit(2)}, {Depth: 2, Checksum: bit(3)}}, make([]datatype.Arch, 2)
+		for i := range archs {
+			if bit(4 + i) {
+				archs[i] = datatype.ArchBig
+			}
+		}
+		h := &hostile{t: t, w: newMixedWorld(t, s, bit(1), opts, archs), in: program}
 		for steps := 0; len(h.in) > 0 && steps < 300; steps++ {
 			h.step()
 		}
