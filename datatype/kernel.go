@@ -2,18 +2,33 @@ package datatype
 
 import "unsafe"
 
-// The compiler moves up to 16 bytes between two addresses with a load and a store; for more it calls the runtime, since the places
-// might overlap. Blocks that are not much larger are therefore moved in pieces of 16 bytes, the last of which may cover a part
-// of the one before: packed data and memory never overlap.
+// A block of fixed size is a struct around an array to the compiler: it moves that with a few loads and stores, whatever its
+// alignment. Bare arrays, which might overlap, it would leave to the runtime.
+type (
+	block1  struct{ _ [1]byte }
+	block2  struct{ _ [2]byte }
+	block4  struct{ _ [4]byte }
+	block8  struct{ _ [8]byte }
+	block12 struct{ _ [12]byte }
+	block16 struct{ _ [16]byte }
+	block24 struct{ _ [24]byte }
+	block32 struct{ _ [32]byte }
+	block48 struct{ _ [48]byte }
+	block64 struct{ _ [64]byte }
+)
+
+type block interface {
+	block1 | block2 | block4 | block8 | block12 | block16 | block24 | block32 | block48 | block64
+}
 
 // maxPieces is the largest block moved in pieces; from here on the runtime's wider moves win.
 const maxPieces = 128
 
-func move4(dst, src unsafe.Pointer)  { *(*[4]byte)(dst) = *(*[4]byte)(src) }
-func move8(dst, src unsafe.Pointer)  { *(*[8]byte)(dst) = *(*[8]byte)(src) }
-func move16(dst, src unsafe.Pointer) { *(*[16]byte)(dst) = *(*[16]byte)(src) }
+func move4(dst, src unsafe.Pointer)  { *(*block4)(dst) = *(*block4)(src) }
+func move8(dst, src unsafe.Pointer)  { *(*block8)(dst) = *(*block8)(src) }
+func move16(dst, src unsafe.Pointer) { *(*block16)(dst) = *(*block16)(src) }
 
-// pieces copies a block of size bytes, 16 to maxPieces.
+// pieces copies a block of size bytes, 16 to maxPieces, 16 at a time; the last piece may cover a part of the one before.
 func pieces(dst, src unsafe.Pointer, size int64) {
 	last := size - 16
 	for at := int64(0); at < last; at += 16 {
@@ -27,25 +42,25 @@ func pieces(dst, src unsafe.Pointer, size int64) {
 func rows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	switch size {
 	case 1:
-		fixedRows[[1]byte](dst, src, ds, ss, n)
+		fixedRows[block1](dst, src, ds, ss, n)
 	case 2:
-		fixedRows[[2]byte](dst, src, ds, ss, n)
+		fixedRows[block2](dst, src, ds, ss, n)
 	case 4:
-		fixedRows[[4]byte](dst, src, ds, ss, n)
+		fixedRows[block4](dst, src, ds, ss, n)
 	case 8:
-		fixedRows[[8]byte](dst, src, ds, ss, n)
+		fixedRows[block8](dst, src, ds, ss, n)
 	case 12:
-		fixedRows[[12]byte](dst, src, ds, ss, n)
+		fixedRows[block12](dst, src, ds, ss, n)
 	case 16:
-		fixedRows[[16]byte](dst, src, ds, ss, n)
+		fixedRows[block16](dst, src, ds, ss, n)
 	case 24:
-		rows24(dst, src, ds, ss, n)
+		fixedRows[block24](dst, src, ds, ss, n)
 	case 32:
-		rows32(dst, src, ds, ss, n)
+		fixedRows[block32](dst, src, ds, ss, n)
 	case 48:
-		rows48(dst, src, ds, ss, n)
+		fixedRows[block48](dst, src, ds, ss, n)
 	case 64:
-		rows64(dst, src, ds, ss, n)
+		fixedRows[block64](dst, src, ds, ss, n)
 	default:
 		var d, s int64
 		if size < 16 || size > maxPieces {
@@ -64,11 +79,6 @@ func rows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	}
 }
 
-// block is a piece that the compiler moves with a load and a store or two, whatever its alignment.
-type block interface {
-	[1]byte | [2]byte | [4]byte | [8]byte | [12]byte | [16]byte
-}
-
 func fixedRows[B block](dst, src unsafe.Pointer, ds, ss, n int64) {
 	var d, s int64
 	for range n {
@@ -78,64 +88,23 @@ func fixedRows[B block](dst, src unsafe.Pointer, ds, ss, n int64) {
 	}
 }
 
-func rows24(dst, src unsafe.Pointer, ds, ss, n int64) {
-	var d, s int64
-	for range n {
-		x, y := unsafe.Add(dst, d), unsafe.Add(src, s)
-		move16(x, y)
-		move8(unsafe.Add(x, 16), unsafe.Add(y, 16))
-		d += ds
-		s += ss
-	}
-}
-
-func rows32(dst, src unsafe.Pointer, ds, ss, n int64) {
-	var d, s int64
-	for range n {
-		x, y := unsafe.Add(dst, d), unsafe.Add(src, s)
-		move16(x, y)
-		move16(unsafe.Add(x, 16), unsafe.Add(y, 16))
-		d += ds
-		s += ss
-	}
-}
-
-func rows48(dst, src unsafe.Pointer, ds, ss, n int64) {
-	var d, s int64
-	for range n {
-		x, y := unsafe.Add(dst, d), unsafe.Add(src, s)
-		move16(x, y)
-		move16(unsafe.Add(x, 16), unsafe.Add(y, 16))
-		move16(unsafe.Add(x, 32), unsafe.Add(y, 32))
-		d += ds
-		s += ss
-	}
-}
-
-func rows64(dst, src unsafe.Pointer, ds, ss, n int64) {
-	var d, s int64
-	for range n {
-		x, y := unsafe.Add(dst, d), unsafe.Add(src, s)
-		move16(x, y)
-		move16(unsafe.Add(x, 16), unsafe.Add(y, 16))
-		move16(unsafe.Add(x, 32), unsafe.Add(y, 32))
-		move16(unsafe.Add(x, 48), unsafe.Add(y, 48))
-		d += ds
-		s += ss
-	}
-}
-
 // gather packs blocks of size bytes at base+disp+list[i]; as in rows, no other addresses are formed.
 func gather(dst, base unsafe.Pointer, disp int64, list []int64, size int64) {
 	switch size {
 	case 4:
-		fixedGather[[4]byte](dst, base, disp, list)
+		fixedGather[block4](dst, base, disp, list)
 	case 8:
-		fixedGather[[8]byte](dst, base, disp, list)
+		fixedGather[block8](dst, base, disp, list)
 	case 12:
-		fixedGather[[12]byte](dst, base, disp, list)
+		fixedGather[block12](dst, base, disp, list)
 	case 16:
-		fixedGather[[16]byte](dst, base, disp, list)
+		fixedGather[block16](dst, base, disp, list)
+	case 24:
+		fixedGather[block24](dst, base, disp, list)
+	case 32:
+		fixedGather[block32](dst, base, disp, list)
+	case 64:
+		fixedGather[block64](dst, base, disp, list)
 	default:
 		at := int64(0)
 		if size < 16 || size > maxPieces {
@@ -154,10 +123,10 @@ func gather(dst, base unsafe.Pointer, disp int64, list []int64, size int64) {
 
 func fixedGather[B block](dst, base unsafe.Pointer, disp int64, list []int64) {
 	var b B
-	at := 0
+	at := uintptr(0)
 	for _, d := range list {
 		*(*B)(unsafe.Add(dst, at)) = *(*B)(unsafe.Add(base, disp+d))
-		at += len(b)
+		at += unsafe.Sizeof(b)
 	}
 }
 
@@ -165,13 +134,19 @@ func fixedGather[B block](dst, base unsafe.Pointer, disp int64, list []int64) {
 func scatter(base unsafe.Pointer, disp int64, list []int64, size int64, src unsafe.Pointer) {
 	switch size {
 	case 4:
-		fixedScatter[[4]byte](base, disp, list, src)
+		fixedScatter[block4](base, disp, list, src)
 	case 8:
-		fixedScatter[[8]byte](base, disp, list, src)
+		fixedScatter[block8](base, disp, list, src)
 	case 12:
-		fixedScatter[[12]byte](base, disp, list, src)
+		fixedScatter[block12](base, disp, list, src)
 	case 16:
-		fixedScatter[[16]byte](base, disp, list, src)
+		fixedScatter[block16](base, disp, list, src)
+	case 24:
+		fixedScatter[block24](base, disp, list, src)
+	case 32:
+		fixedScatter[block32](base, disp, list, src)
+	case 64:
+		fixedScatter[block64](base, disp, list, src)
 	default:
 		at := int64(0)
 		if size < 16 || size > maxPieces {
@@ -190,10 +165,10 @@ func scatter(base unsafe.Pointer, disp int64, list []int64, size int64, src unsa
 
 func fixedScatter[B block](base unsafe.Pointer, disp int64, list []int64, src unsafe.Pointer) {
 	var b B
-	at := 0
+	at := uintptr(0)
 	for _, d := range list {
 		*(*B)(unsafe.Add(base, disp+d)) = *(*B)(unsafe.Add(src, at))
-		at += len(b)
+		at += unsafe.Sizeof(b)
 	}
 }
 
