@@ -123,7 +123,11 @@ func (c *Convertor) nested(buf []byte, unpack bool) {
 		if in == 0 {
 			if k := w.whole(end - at); k > 0 {
 				f := &w.frames[w.depth-1]
-				c.columns(f.body, f.disp, f.stride, k, unsafe.Add(p, at), unpack)
+				if f.body.plane {
+					c.plane(&f.body.ops[0], f.disp, f.stride, k, unsafe.Add(p, at), unpack)
+				} else {
+					c.columns(f.body, f.disp, f.stride, k, unsafe.Add(p, at), unpack)
+				}
 				if at += k * f.body.size; at == end {
 					return
 				}
@@ -189,6 +193,20 @@ func (c *Convertor) run(o *op, disp, in int64, buf unsafe.Pointer, n int64, unpa
 	}
 	if done := full * o.size; done < n {
 		c.piece(disp+o.nth(k+full), unsafe.Add(buf, done), n-done, unpack)
+	}
+}
+
+// plane moves k iterations of a loop over the run o, which they are all of.
+func (c *Convertor) plane(o *op, disp, stride, k int64, buf unsafe.Pointer, unpack bool) {
+	disp += o.disp
+	for range k {
+		if o.list != nil {
+			c.listed(*o.list, disp, o.size, buf, unpack)
+		} else {
+			c.row(disp, o.stride, o.size, o.count, buf, o.size, unpack)
+		}
+		disp += stride
+		buf = unsafe.Add(buf, o.packed())
 	}
 }
 

@@ -62,17 +62,28 @@ func rows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	case 64:
 		fixedRows[block64](dst, src, ds, ss, n)
 	default:
-		var d, s int64
-		if size < 16 || size > maxPieces {
-			for range n {
-				oneBlock(unsafe.Add(dst, d), unsafe.Add(src, s), size)
-				d += ds
-				s += ss
-			}
-			return
+		anyRows(dst, src, ds, ss, size, n)
+	}
+}
+
+func anyRows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
+	var d, s int64
+	switch {
+	case size > maxPieces:
+		for range n {
+			copy(unsafe.Slice((*byte)(unsafe.Add(dst, d)), size), unsafe.Slice((*byte)(unsafe.Add(src, s)), size))
+			d += ds
+			s += ss
 		}
+	case size > 16:
 		for range n {
 			pieces(unsafe.Add(dst, d), unsafe.Add(src, s), size)
+			d += ds
+			s += ss
+		}
+	default:
+		for range n {
+			oneBlock(unsafe.Add(dst, d), unsafe.Add(src, s), size)
 			d += ds
 			s += ss
 		}
