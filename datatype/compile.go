@@ -53,6 +53,9 @@ type program struct {
 // the outer type refers to the inner body, which bounds what nesting can cost.
 const inlineOps = 8
 
+// inlineMany is the same once there are more than manyOps: the lists of a million blocks should not get much longer.
+const inlineMany, manyOps = 2, 4096
+
 const (
 	// Shorter rows next to each other become a list, from so many blocks on: a list costs 8 bytes a block, an op 64.
 	minRow, minList = 8, 4
@@ -215,11 +218,21 @@ type builder struct {
 	c   *compiler
 	ops []op
 
-	// The last repeated block: lists of equally long blocks, the common case, share one body.
-	last    *body
-	lastOf  *Type
-	lastLen int
+	// Repeated blocks seen so far: lists whose blocks are all alike, or come in a few lengths, share their bodies. The last one is
+	// looked at first.
+	last   *body
+	lastOf repeated
+	seen   map[repeated]*body
 }
+
+// repeated names n consecutive items of t.
+type repeated struct {
+	t *Type
+	n int
+}
+
+// maxSeen bounds builder.seen.
+const maxSeen = 1024
 
 func (c *compiler) builder(n int) *builder { return &builder{c: c, ops: make([]op, 0, n)} }
 
@@ -228,15 +241,29 @@ func (b *builder) block(disp int64, n int, t *Type) {
 	if n == 0 || t.elems == 0 {
 		return
 	}
-	if b.last == nil || b.lastOf != t || b.lastLen != n {
-		b.last, b.lastOf, b.lastLen = b.c.repeat(int64(n), t.extent(), b.c.of(t)), t, n
+	if key := (repeated{t, n}); b.last == nil || b.lastOf != key {
+		b.last, b.lastOf = b.repeat(key), key
 	}
 	b.body(disp, b.last)
 }
 
+func (b *builder) repeat(key repeated) *body {
+	in := b.seen[key]
+	if in == nil {
+		in = b.c.repeat(int64(key.n), key.t.extent(), b.c.of(key.t))
+		if b.seen == nil {
+			b.seen = map[repeated]*body{}
+		}
+		if len(b.seen) < maxSeen {
+			b.seen[key] = in
+		}
+	}
+	return in
+}
+
 // body adds an existing body, its ops themselves when they are few.
 func (b *builder) body(disp int64, in *body) {
-	if len(in.ops) > inlineOps {
+	if n := len(in.ops); n > inlineOps || (n > inlineMany && len(b.ops) > manyOps) {
 		b.ops = append(b.ops, op{disp: disp, count: 1, size: in.size, body: in})
 		return
 	}

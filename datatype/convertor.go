@@ -199,14 +199,14 @@ func (c *Convertor) run(o *op, disp, in int64, buf unsafe.Pointer, n int64, unpa
 // plane moves k iterations of a loop over the run o, which they are all of.
 func (c *Convertor) plane(o *op, disp, stride, k int64, buf unsafe.Pointer, unpack bool) {
 	disp += o.disp
-	for range k {
+	for i := range k {
+		at := unsafe.Add(buf, i*o.packed())
 		if o.list != nil {
-			c.listed(*o.list, disp, o.size, buf, unpack)
+			c.listed(*o.list, disp, o.size, at, unpack)
 		} else {
-			c.row(disp, o.stride, o.size, o.count, buf, o.size, unpack)
+			c.row(disp, o.stride, o.size, o.count, at, o.size, unpack)
 		}
 		disp += stride
-		buf = unsafe.Add(buf, o.packed())
 	}
 }
 

@@ -214,6 +214,6 @@ func absolute(addr int64) unsafe.Pointer { return unsafe.Add(nil, addr) }
 //go:nocheckptr
 func absoluteRows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	for i := range n {
-		oneBlock(unsafe.Add(dst, i*ds), unsafe.Add(src, i*ss), size)
+		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*ds)), size), unsafe.Slice((*byte)(unsafe.Add(src, i*ss)), size))
 	}
 }
