@@ -12,7 +12,7 @@
 //	convertor.go, walk.go, kernel.go    moving bytes along them
 //	iovec.go, copy.go, elements.go      memory blocks for RDMA, local copies, counts of elements
 //	arch.go, foreign.go, sum.go         the other byte order (and external32), CRC32C of what is moved
-//	packed.go                           the type of packed data
+//	stream.go                           the type of packed data
 //
 // This is the ground floor: the package imports nothing of this module and every floor may call it. Types never change once
 // made, except for their name, so all functions here may be called from any goroutine; a Convertor belongs to one goroutine at

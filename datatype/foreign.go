@@ -14,6 +14,9 @@ import (
 // needs converting is never contiguous and has no memory blocks to list; see IsContiguous, Iovec and ContiguousAt.
 func (c *Convertor) PrepareFor(t *Type, count int64, base unsafe.Pointer, arch Arch) {
 	c.Prepare(t, count, base)
+	if t.of != nil {
+		t = t.of
+	}
 	if arch.Foreign() && c.total > 0 && (t.uniform == KindNone || unit(t.uniform) > 1) {
 		c.foreign = t
 	}
@@ -37,7 +40,7 @@ func unit(k Kind) int64 {
 // elements and not for memory.
 func (c *Convertor) elements() op {
 	t := c.foreign
-	return op{count: c.total / t.size, size: t.size, body: t.typedBody()}
+	return op{count: (c.total-1)/t.size + 1, size: t.size, body: t.typedBody()}
 }
 
 // unitAt is the width of the unit at byte pos of the stream, and how many of its bytes lie before pos.
@@ -135,24 +138,25 @@ func (c *Convertor) part(buf []byte, width, in int64, unpack bool) {
 	c.pos = first + in + int64(len(buf))
 }
 
-// swapUnits reverses each unit of src into dst, which may be src.
+// swapUnits reverses each unit of src into dst, which may be src. What is left at the end, where a stream ends inside an element, is
+// copied.
 func swapUnits(dst, src []byte, width int64) {
 	ne := binary.NativeEndian
 	dst = dst[:len(src)]
+	i := 0
 	switch width {
-	case 1:
-		copy(dst, src)
 	case 2:
-		for i := 0; i+2 <= len(src); i += 2 {
+		for ; i+2 <= len(src); i += 2 {
 			ne.PutUint16(dst[i:], bits.ReverseBytes16(ne.Uint16(src[i:])))
 		}
 	case 4:
-		for i := 0; i+4 <= len(src); i += 4 {
+		for ; i+4 <= len(src); i += 4 {
 			ne.PutUint32(dst[i:], bits.ReverseBytes32(ne.Uint32(src[i:])))
 		}
 	case 8:
-		for i := 0; i+8 <= len(src); i += 8 {
+		for ; i+8 <= len(src); i += 8 {
 			ne.PutUint64(dst[i:], bits.ReverseBytes64(ne.Uint64(src[i:])))
 		}
 	}
+	copy(dst[i:], src[i:])
 }

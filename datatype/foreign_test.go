@@ -141,24 +141,59 @@ func TestForeignSmall(t *testing.T) {
 	}
 }
 
-// Packed data has the elements of what it was, and no gaps.
-func TestPackedModel(t *testing.T) {
+// Packed data sent as a stream of the type it was packed from is converted as that would be, in fragments of any size.
+func TestStreamModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawOf(t)
-		typ := randomType(d, d(0, 4))
-		p := typ.Packed()
-		have, want := mapOf(p), mapOf(typ)
-		if len(have.elems) != len(want.elems) || p.Size() != typ.Size() || !p.Contiguous() || !p.Committed() || p != typ.Packed() {
-			t.Fatalf("packed type of %d elements, %d bytes, contiguous %v", len(have.elems), p.Size(), p.Contiguous())
+		typ, count := randomType(d, d(0, 4)), int64(d(0, 4))
+		m := mapOf(typ)
+		s := typ.Stream()
+		if s.Size() != 1 || !s.Contiguous() || !s.Committed() || s != typ.Stream() || s.Stream() != s {
+			t.Fatalf("stream of %d bytes, contiguous %v", s.Size(), s.Contiguous())
 		}
-		at := int64(0)
-		for i, e := range have.elems {
-			if e.kind != want.elems[i].kind || e.disp != at {
-				t.Fatalf("element %d is %v, want %v at %d", i, e, want.elems[i].kind, at)
-			}
-			at += int64(e.kind.Size())
+		packed := make([]byte, count*typ.Size()+1)
+		for i := range packed {
+			packed[i] = byte(d(0, 255))
+		}
+		packed = packed[:len(packed)-1]
+		var c Convertor
+		c.PrepareFor(s, int64(len(packed)), unsafe.Pointer(unsafe.SliceData(packed)), other())
+		sent := make([]byte, len(packed))
+		for at := 0; at < len(sent); {
+			at += c.Pack(sent[at:min(len(sent), at+d(1, 30))])
+		}
+		if want := turned(&m, packed); !bytes.Equal(sent, want) {
+			t.Fatalf("stream sent as\n%x\nwant\n%x", sent, want)
+		}
+		back := make([]byte, len(packed)+1)
+		c.PrepareFor(s, int64(len(packed)), unsafe.Pointer(&back[0]), other())
+		for at := 0; at < len(sent); {
+			at += c.Unpack(sent[at:min(len(sent), at+d(1, 30))])
+		}
+		if !bytes.Equal(back[:len(packed)], packed) {
+			t.Fatalf("stream came back as\n%x\nwant\n%x", back, packed)
 		}
 	})
+}
+
+// A stream that ends inside an element is no message that a program can send; nothing bad happens.
+func TestCutStream(t *testing.T) {
+	mixed := must(Struct([]int{1, 1}, []int64{0, 8}, []*Type{Int8, Float64}))
+	for _, typ := range []*Type{Int64, mixed} {
+		mem := []byte("0123456789abcdefghijklmn")
+		for n := range int64(len(mem)) {
+			var c Convertor
+			c.PrepareFor(typ.Stream(), n, unsafe.Pointer(&mem[0]), other())
+			out := make([]byte, n)
+			c.Pack(out)
+			back := make([]byte, n+1)
+			c.PrepareFor(typ.Stream(), n, unsafe.Pointer(&back[0]), other())
+			c.Unpack(out)
+			if !bytes.Equal(back[:n], mem[:n]) {
+				t.Errorf("%d bytes came back as %q", n, back)
+			}
+		}
+	}
 }
 
 func TestForeignDoesNotAllocate(t *testing.T) {

@@ -10,7 +10,8 @@ type Type struct {
 	layout
 	kind     Kind // of a predefined type
 	combiner Combiner
-	goArray  bool // derived by For from a Go array
+	goArray  bool  // derived by For from a Go array
+	of       *Type // of a type made by Stream: what is packed in the bytes
 
 	// How the type was made, in the standard's order (MPI-3.1 section 4.1.13). Commit compiles from these, too, so they
 	// cannot disagree with what is sent.
@@ -28,8 +29,8 @@ type Type struct {
 	prog atomic.Pointer[program]
 	// As prog's body, but with runs that never join elements of different kinds; compiled when first needed.
 	typed atomic.Pointer[body]
-	// What Packed made.
-	packed atomic.Pointer[Type]
+	// What Stream made.
+	stream atomic.Pointer[Type]
 }
 
 // Commit prepares t for communication. It may be called again and from several goroutines; communication commits a type that

@@ -178,7 +178,7 @@ func packedBuffer(mem []byte, buf Buffer) Buffer {
 	if len(mem) == 0 {
 		return core.MakeBuffer(nil, 0, datatype.Byte)
 	}
-	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), buf.Count(), buf.Type().Packed())
+	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(len(mem)), buf.Type().Stream())
 }
 
 // BsendInit makes a persistent Bsend.
