@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func architectureRank(w *ompi.Comm) error {
 	}
 	for shift := 1; shift < w.Size(); shift++ {
 		to, from := (w.Rank()+shift)%w.Size(), (w.Rank()+w.Size()-shift)%w.Size()
-		for _, n := range []int{0, 1, 3, 100, 3000, 40_000} {
+		for _, n := range []int{0, 1, 3, 100, 12_000} {
 			want, got := stations(n, from), make([]station, n)
 			r := w.Irecv(ompi.Slice(got), from, 1)
 			if err := w.Send(ompi.Slice(stations(n, w.Rank())), to, 1); err != nil {
@@ -56,7 +57,7 @@ func architectureRank(w *ompi.Comm) error {
 				}
 			}
 		}
-		for _, n := range []int{1, 700, 300_000} {
+		for _, n := range []int{1, 700, 100_000} {
 			v := make([]float64, n)
 			fill := func(rank int) {
 				for i := range v {
@@ -95,6 +96,9 @@ func architectureRank(w *ompi.Comm) error {
 			}
 		}
 	}
+	if err := architectureCollectives(w); err != nil {
+		return err
+	}
 	sum := []int32{0}
 	if err := w.Allreduce(ompi.Slice([]int32{int32(w.Rank() + 1)}), ompi.Slice(sum), ompi.Sum); err != nil {
 		return err
@@ -104,6 +108,58 @@ func architectureRank(w *ompi.Comm) error {
 	}
 	if w.Rank() == 0 {
 		fmt.Fprintln(os.Stdout, "all is as it was sent")
+	}
+	return nil
+}
+
+// architectureCollectives uses those in which ranks forward what others have packed.
+func architectureCollectives(w *ompi.Comm) error {
+	n, me := w.Size(), w.Rank()
+	all := func() []station { return stations(3*n, 100) }
+	for root := range n {
+		mine, got := all()[3*me:3*me+3], make([]station, 3*n)
+		if err := w.Gather(ompi.Slice(mine), ompi.Slice(got), root); err != nil {
+			return err
+		}
+		if me == root && !slices.Equal(got, all()) {
+			return fmt.Errorf("gathered at %d: %v", root, got)
+		}
+		got = make([]station, 3)
+		if err := w.Scatter(ompi.Slice(all()), ompi.Slice(got), root); err != nil {
+			return err
+		}
+		if !slices.Equal(got, all()[3*me:3*me+3]) {
+			return fmt.Errorf("scattered from %d to %d: %v", root, me, got)
+		}
+		got = all()
+		if me != root {
+			clear(got)
+		}
+		if err := w.Bcast(ompi.Slice(got), root); err != nil {
+			return err
+		}
+		if !slices.Equal(got, all()) {
+			return fmt.Errorf("broadcast from %d to %d: %v", root, me, got)
+		}
+	}
+	got := make([]station, 3*n)
+	if err := w.Allgather(ompi.Slice(all()[3*me:3*me+3]), ompi.Slice(got)); err != nil {
+		return err
+	}
+	if !slices.Equal(got, all()) {
+		return fmt.Errorf("gathered by all at %d: %v", me, got)
+	}
+	blocks := make([]int64, 2*n)
+	for i := range blocks {
+		blocks[i] = int64(me+1) << (4 * i)
+	}
+	if err := w.Alltoall(ompi.InPlace(), ompi.Slice(blocks)); err != nil {
+		return err
+	}
+	for i := range blocks {
+		if want := int64(i/2+1) << (4 * (2*me + i%2)); blocks[i] != want {
+			return fmt.Errorf("all to all at %d: %x at %d, want %x", me, blocks[i], i, want)
+		}
 	}
 	return nil
 }
@@ -125,7 +181,7 @@ func TestArchitectures(t *testing.T) {
 				for i := 0; i < len(params); i += 2 {
 					opts = append(opts, ompi.WithParam(params[i], params[i+1]))
 				}
-				job(t, 3, architectureRank, opts...)
+				job(t, 7, architectureRank, opts...)
 			})
 			t.Run(name+"/processes", func(t *testing.T) {
 				if out := processes(t, 3, "architecture", params, nil); !strings.Contains(out, "all is as it was sent") {
