@@ -189,3 +189,25 @@ func fuzzUnpack(f *testing.F, unpack func([]byte, int64, ompi.Buffer) (int64, er
 		}
 	})
 }
+
+// TestCountBeyond31Bits sends more than 2^31 elements, which all lie at one place, so that nothing of that size is ever allocated.
+func TestCountBeyond31Bits(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("moving two gigabytes byte by byte takes seconds")
+	}
+	const count = 1<<31 + 1
+	one := typeMust(datatype.Resized(datatype.Byte, 0, 0))
+	job(t, 1, func(w *ompi.Comm) error {
+		from, to := []byte{7}, []byte{0}
+		q := w.Isend(ompi.Typed(from, count, one), 0, 1)
+		st, err := w.Recv(ompi.Typed(to, count, one), 0, 1)
+		if err != nil {
+			return err
+		}
+		if st.Bytes() != count || st.Count(one) != count || st.Elements(datatype.Byte) != count || to[0] != 7 {
+			t.Errorf("%d bytes, %d elements of value %d came", st.Bytes(), st.Count(one), to[0])
+		}
+		_, err = q.Wait()
+		return err
+	})
+}
