@@ -24,6 +24,7 @@ type block interface {
 // maxPieces is the largest block moved in pieces; from here on the runtime's wider moves win.
 const maxPieces = 128
 
+func move2(dst, src unsafe.Pointer)  { *(*block2)(dst) = *(*block2)(src) }
 func move4(dst, src unsafe.Pointer)  { *(*block4)(dst) = *(*block4)(src) }
 func move8(dst, src unsafe.Pointer)  { *(*block8)(dst) = *(*block8)(src) }
 func move16(dst, src unsafe.Pointer) { *(*block16)(dst) = *(*block16)(src) }
@@ -196,10 +197,11 @@ func oneBlock(dst, src unsafe.Pointer, n int64) {
 	case n >= 4:
 		move4(dst, src)
 		move4(unsafe.Add(dst, n-4), unsafe.Add(src, n-4))
-	default:
-		for i := range n {
-			*(*byte)(unsafe.Add(dst, i)) = *(*byte)(unsafe.Add(src, i))
-		}
+	case n >= 2:
+		move2(dst, src)
+		move2(unsafe.Add(dst, n-2), unsafe.Add(src, n-2))
+	case n == 1:
+		*(*byte)(dst) = *(*byte)(src)
 	}
 }
 
