@@ -14,7 +14,7 @@
 //	arch.go, foreign.go, sum.go         the other byte order (and external32), CRC32C of what is moved
 //	stream.go                           the type of packed data
 //
-// This is the ground floor: the package imports nothing of this module and every floor may call it. Types never change once
-// made, except for their name, so all functions here may be called from any goroutine; a Convertor belongs to one goroutine at
+// This is the ground floor: of this module the package imports only what keeps attributes, and every floor may call it. Types never
+// change once made, except for their name and attributes, so all functions here may be called from any goroutine; a Convertor belongs to one goroutine at
 // a time.
 package datatype

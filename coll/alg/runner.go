@@ -43,7 +43,10 @@ func (r *Runner) Close() error {
 func (r *Runner) begin(k Kind) (*Call, *Args) {
 	c := r.spare.Swap(nil)
 	if c == nil {
-		c = &Call{comm: r.comm, ch: &r.comm.Inner, pml: r.pml, rank: r.comm.MyRank, size: r.comm.Size()}
+		c = &Call{comm: r.comm, ch: &r.comm.Inner, pml: r.pml, rank: r.comm.MyRank, size: r.comm.Size(), peers: r.comm.Peers()}
+		if r.comm.Local != nil {
+			c.ch = &r.comm.Local.Inner
+		}
 	}
 	c.tag = 1 + int(k)
 	c.args.Kind = k
@@ -100,9 +103,16 @@ func (u *Uses) Describe() []*metrics.Desc { return []*metrics.Desc{usesDesc} }
 func (u *Uses) Metrics(emit metrics.Emit) {
 	for k := range u.n {
 		for i, g := range List(Kind(k)) {
-			if n := u.n[k][i].Load(); n != 0 {
-				emit(usesDesc, n, u.Component, g.Kind.String(), g.Name)
-			}
+			u.emit(emit, g, &u.n[k][i])
 		}
+		if g := Inter(Kind(k)); g != nil {
+			u.emit(emit, g, &u.n[k][g.index])
+		}
+	}
+}
+
+func (u *Uses) emit(emit metrics.Emit, g *Algorithm, n *atomic.Uint64) {
+	if n := n.Load(); n != 0 {
+		emit(usesDesc, n, u.Component, g.Kind.String(), g.Name)
 	}
 }

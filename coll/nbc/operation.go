@@ -91,9 +91,9 @@ func (o *operation) steps() {
 		}
 		switch s := &steps[o.pc]; s.Kind {
 		case alg.StepSend:
-			o.track(o.f.pml.BeginSend(&o.comm.Inner, s.Buf, s.Peer, o.tag), false)
+			o.track(o.f.pml.BeginSend(o.channel(s), s.Buf, s.Peer, o.tag), false)
 		case alg.StepRecv:
-			o.track(o.f.pml.BeginRecv(&o.comm.Inner, s.Buf, s.Peer, o.tag), true)
+			o.track(o.f.pml.BeginRecv(o.channel(s), s.Buf, s.Peer, o.tag), true)
 		case alg.StepWait:
 			if o.out > 0 {
 				return
@@ -113,6 +113,14 @@ func (o *operation) steps() {
 		o.pc++
 	}
 	o.giveUp()
+}
+
+// channel is where a step's message goes.
+func (o *operation) channel(s *alg.Step) *core.Channel {
+	if o.comm.Local != nil && !s.Remote {
+		return &o.comm.Local.Inner
+	}
+	return &o.comm.Inner
 }
 
 // track follows a message that was begun.

@@ -53,7 +53,7 @@ type factory struct {
 
 // Query implements coll.Factory: all members must be on this host. Localities are the same seen from every member.
 func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
-	if c.Size() < 2 {
+	if c.Size() < 2 || c.Remote() != nil {
 		return 0, false
 	}
 	for _, p := range c.Procs {
