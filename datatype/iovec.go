@@ -26,6 +26,10 @@ func (c *Convertor) ContiguousAt() (p unsafe.Pointer, n int64) {
 	return c.at(disp), n
 }
 
+// BlockAt is the address of packed byte pos of a contiguous message. It need not be pos bytes behind the buffer's: the block may
+// begin elsewhere.
+func (c *Convertor) BlockAt(pos int64) unsafe.Pointer { return c.at(c.root.disp + pos) }
+
 // block gives the displacement of byte in of the run and the bytes left in its block.
 func (o *op) block(disp, in int64) (int64, int64) {
 	disp += o.disp

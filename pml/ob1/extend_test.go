@@ -64,7 +64,8 @@ func typed(n int64, count int64, typ *datatype.Type) ([]byte, core.Buffer) {
 func TestConversion(t *testing.T) {
 	mixed := must(datatype.Struct([]int{1, 1, 2}, []int64{0, 8, 16}, []*datatype.Type{datatype.Int8, datatype.Float64, datatype.Complex64}))
 	types := map[string]*datatype.Type{
-		"int32": datatype.Int32, "complex128": datatype.Complex128, "mixed": mixed, "byte": datatype.Byte,
+		"int32": datatype.Int32, "shifted": must(datatype.HIndexed([]int{9}, []int64{16}, datatype.Int32)), // one block, but not at its address
+		"complex128": datatype.Complex128, "mixed": mixed, "byte": datatype.Byte,
 		"vector": must(datatype.Resized(must(datatype.Vector(3, 1, 2, datatype.Int64)), 0, 48)),
 	}
 	archs := []datatype.Arch{datatype.ArchNative, datatype.ArchBig, datatype.ArchLittle}
@@ -92,8 +93,11 @@ func TestConversion(t *testing.T) {
 
 func oneConversion(t *testing.T, w *world, from, to int, late bool, typ *datatype.Type, count int64) {
 	t.Helper()
-	_, extent := typ.Extent()
-	n := extent*count + 8
+	_, n, err := typ.Span(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n += 8
 	sent, out := typed(n, count, typ)
 	for i := range sent {
 		sent[i] = byte(i*13 + i>>8)
@@ -123,7 +127,7 @@ func oneConversion(t *testing.T, w *world, from, to int, late bool, typ *datatyp
 		return p
 	}
 	if !bytes.Equal(pack(out), pack(in)) {
-		t.Fatalf("%d to %d, late %v:\n%x came as\n%x", from, to, late, sent, got)
+		t.Fatalf("%d to %d, late %v:\n%.200x... came as\n%.200x...", from, to, late, sent, got)
 	}
 	for _, x := range []int{from, to} {
 		w.ranks[x].checkBalance(t)

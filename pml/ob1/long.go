@@ -267,7 +267,7 @@ func (s *sendReq) stream() (done bool, err error) {
 		}
 		f.Len = int(n)
 		if flat {
-			f.Data, f.Conv = unsafe.Add(s.Buf.Addr(), s.next), nil
+			f.Data, f.Conv = s.conv.BlockAt(s.next), nil
 		} else {
 			f.conv = s.conv
 			f.conv.SetPosition(s.next)
