@@ -50,8 +50,9 @@ type Env struct {
 	Params   *mca.Params
 	Engine   *progress.Engine
 	Job      rte.Job
-	Procs    []*core.Proc // by job rank
-	Shm      *shm.Domain  // memory shared with the ranks of this host; nil when there is none, with the reason in ShmErr
+	Arch     datatype.Arch // in which this rank packs what it sends
+	Procs    []*core.Proc  // by job rank
+	Shm      *shm.Domain   // memory shared with the ranks of this host; nil when there is none, with the reason in ShmErr
 	ShmErr   error
 	Dispatch *Dispatch
 	Upcalls  Upcalls

@@ -138,7 +138,7 @@ func (c *Comm) buffered(op string, buf Buffer, dest, tag int) error {
 		return c.badArg(op, ErrBuffer, "no %d bytes are free in the attached buffer of %d; attach a larger one (Instance.AttachBuffer)", n, free)
 	}
 	packInto(mem, buf)
-	out := core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(n), datatype.Byte)
+	out := packedBuffer(mem, buf)
 	r := c.pml.Isend(&c.c.P2P, out, dest, tag, pml.Standard)
 	h := Request{r.Handle(), c}
 	i.engine.Lock()
@@ -169,7 +169,16 @@ func packInto(mem []byte, buf Buffer) {
 func packedCopy(buf Buffer) Buffer {
 	mem := make([]byte, buf.Bytes())
 	packInto(mem, buf)
-	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(len(mem)), datatype.Byte)
+	return packedBuffer(mem, buf)
+}
+
+// packedBuffer describes buf's data as packInto has put them into mem: still as its elements, not as bytes, for the sake of
+// receivers of another architecture.
+func packedBuffer(mem []byte, buf Buffer) Buffer {
+	if len(mem) == 0 {
+		return core.MakeBuffer(nil, 0, datatype.Byte)
+	}
+	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(len(mem)), buf.Type().Stream())
 }
 
 // BsendInit makes a persistent Bsend.

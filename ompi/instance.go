@@ -17,6 +17,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/progress"
@@ -98,7 +99,11 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	for r := range i.procs {
 		i.procs[r] = &core.Proc{Rank: r, Locality: core.Locality(at.job.Locality(r))}
 	}
-	if err := i.open(reg, at, len(local)); err != nil {
+	arch, err := mpi.arch(at.job.Rank())
+	if err != nil {
+		return nil, err
+	}
+	if err := i.open(reg, at, len(local), arch); err != nil {
 		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
 	}
 	i.job.OnScrape(i.scrape)
@@ -113,8 +118,11 @@ func sleepAfter(d time.Duration) time.Duration {
 }
 
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
-func (i *Instance) open(reg *mca.Registry, at place, local int) error {
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
+func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Arch) error {
+	if err := rte.PutArch(i.job, arch); err != nil {
+		return err
+	}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {

@@ -18,11 +18,16 @@ import (
 const roleVar = "OMPI_GO_OMPI_TEST_ROLE"
 
 var roles = map[string]func(world *ompi.Comm) error{
-	"metamorphic": metamorphicRank,
+	"metamorphic":  metamorphicRank,
+	"architecture": architectureRank,
+	"mismatch":     mismatchRank,
 }
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
+		if role == "mismatch" && os.Getenv("PMI_RANK") == "1" {
+			os.Setenv("OMPI_MCA_pml_ob1_checksum", "true")
+		}
 		ompi.Main(roles[role])
 		os.Exit(0)
 	}

@@ -31,8 +31,8 @@ type limits struct {
 }
 
 func (o *module) limitsOf(ep *bml.Endpoint, p *bml.Path) limits {
-	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize, head: p.Limits.RndvEager, get: p.Limits.MinGet}
-	if l.inline = min(l.inline, l.eager); p.Inline == nil {
+	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize - o.extra(), head: p.Limits.RndvEager, get: p.Limits.MinGet}
+	if l.inline = min(l.inline, l.eager); p.Inline == nil || o.extends { // an inline header has no room for an extension
 		l.inline = -1
 	}
 	if ep.Reduced {

@@ -18,6 +18,7 @@ import (
 //
 // Identifiers name a request in its owner's table: index and generation, never an address. source is the sender's rank in the
 // communicator; seq numbers the messages of one sender in one context, so that they match in order whatever way they came.
+// Extended forms of MATCH, RNDV, RGET and FRAG are in extend.go.
 const (
 	typeMatch = 1
 	typeRndv  = 2
@@ -70,6 +71,7 @@ type rndv struct {
 	length int64
 	sendID uint64
 	handle btl.MemHandle // RGET only
+	ext    ext           // extended frames only: of MATCH, too, with length that of the payload
 }
 
 func parseRndv(b []byte) rndv {

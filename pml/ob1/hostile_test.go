@@ -7,6 +7,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/pml"
 )
 
@@ -168,7 +169,14 @@ func FuzzFrames(f *testing.F) {
 		s := btltest.NewScript()
 		s.Facts = btl.Limits{Eager: 200, RndvEager: 40, MaxSend: 150, Latency: 1, Bandwidth: 1, Exclusivity: 1}
 		s.Gets = len(program) > 0 && program[0]&1 != 0
-		h := &hostile{t: t, w: newWorld(t, 2, s, Options{Depth: 2}, len(program) > 0 && program[0]&2 != 0), in: program}
+		bit := func(k int) bool { return len(program) > 0 && program[0]>>k&1 != 0 }
+		opts, archs := []Options{{Depth: 2, Checksum: bit(2)}, {Depth: 2, Checksum: bit(3)}}, make([]datatype.Arch, 2)
+		for i := range archs {
+			if bit(4 + i) {
+				archs[i] = datatype.ArchBig
+			}
+		}
+		h := &hostile{t: t, w: newMixedWorld(t, s, bit(1), opts, archs), in: program}
 		for steps := 0; len(h.in) > 0 && steps < 300; steps++ {
 			h.step()
 		}
@@ -246,6 +254,7 @@ func (h *hostile) frame(r *rank) {
 		return []int64{0, 1, 8, 100, 300, 700, 1500, -1, 1 << 62, -1 << 63}[h.next()%10]
 	}
 	kind := h.next()%7 + 1
+	more := h.next()%4 == 0 && kind != typeAck && kind != typeFin && kind != typeLost // extended
 	var hdr []byte
 	switch kind {
 	case typeAck:
@@ -273,6 +282,11 @@ func (h *hostile) frame(r *rank) {
 				putRget(f, btl.MemHandle{A: 1, B: uint64(h.next() % 4)})
 			}
 		})
+	}
+	if more {
+		hdr[0] |= extended
+		kind |= extended
+		hdr = append(hdr, byte(h.next()%4), byte(h.next()%3), 0, 0, byte(h.next()), 0, 0, 0)
 	}
 	switch n := h.next(); {
 	case n < 8 && len(hdr) > n:

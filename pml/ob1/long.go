@@ -64,11 +64,19 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		r.FinishErr(err)
 		return
 	}
-	r.peer, r.sendID, r.length = p, x.sendID, x.length
+	r.peer, r.sendID, r.length, r.ext = p, x.sendID, x.length, x.ext
 	r.want = min(x.length, r.room)
+	if err := o.distrust(r, &x.ext, x.length); err != nil {
+		r.Status.Err, r.want = err, 0
+	} else if frame == typeRndv && x.ext.summed {
+		if err := o.check(r, &x.ext, x.ext.sum, payload, x.length); err != nil {
+			r.Status.Err, r.want = err, 0
+		}
+	}
 	r.got = 0
 	if r.want > 0 {
-		r.conv.Prepare(r.Buf.Type(), r.Buf.Count(), r.Buf.Addr())
+		r.conv.PrepareFor(r.Buf.Type(), r.Buf.Count(), r.Buf.Addr(), x.ext.arch)
+		r.isFlat = r.isFlat && !r.conv.Converts()
 	}
 	if n := min(int64(len(payload)), r.want); n > 0 {
 		r.conv.Unpack(payload[:n])
@@ -76,11 +84,15 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 	}
 	r.proto = protoRndv
 	var flags uint8
-	readable := frame == typeRget && p.path.Get != nil && !p.ep.Reduced
+	equal, whole := o.readable(r, &x.ext)
+	readable := frame == typeRget && p.path.Get != nil && !p.ep.Reduced && equal
 	if frame == typeRget && !readable {
 		flags = flagNoGet
+		if !equal {
+			o.stats.CopyFallback++
+		}
 	}
-	if readable && r.got < r.want && r.isFlat {
+	if readable && whole && r.got < r.want && r.isFlat {
 		err := p.path.Get.Get(unsafe.Add(r.Buf.Addr(), r.got), r.want-r.got, x.handle, r.got)
 		switch {
 		case err == nil:
@@ -88,6 +100,11 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 			p.path.Counts.Gets++
 			p.path.Counts.GetBytes += uint64(r.want - r.got)
 			r.got = r.want
+			if x.ext.summed {
+				if err := o.check(r, &x.ext, x.ext.sum, unsafe.Slice((*byte)(r.Buf.Addr()), r.got), x.length); err != nil {
+					r.Status.Err = err
+				}
+			}
 		case errors.Is(err, btl.ErrNotSupported) || p.survives(p.path):
 			o.stats.CopyFallback++
 			flags = flagNoGet
@@ -245,13 +262,16 @@ func (s *sendReq) stream() (done bool, err error) {
 			return true, nil
 		}
 		path := s.peer.ep.NextBulk()
-		n := min(s.end-s.next, path.Limits.MaxSend-fragSize)
+		n := min(s.end-s.next, path.Limits.MaxSend-fragSize-o.extraFrag())
 		f := o.newFrag(s)
 		f.path = path
 		putFrag(&f.Frag, s.recvID, s.next)
+		if o.opt.Checksum {
+			o.extendFrag(&f.Frag, s, n)
+		}
 		f.Len = int(n)
 		if flat {
-			f.Data, f.Conv = unsafe.Add(s.Buf.Addr(), s.next), nil
+			f.Data, f.Conv = s.conv.BlockAt(s.next), nil
 		} else {
 			f.conv = s.conv
 			f.conv.SetPosition(s.next)

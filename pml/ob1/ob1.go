@@ -16,6 +16,7 @@ import (
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/internal/invariants"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
@@ -33,6 +34,7 @@ type Options struct {
 
 	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
 	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -70,6 +72,8 @@ type Stats struct {
 	Refused       uint64 // frames that made no sense
 	Retries       uint64 // times that a send or a control frame had to wait for room
 	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
+
+	ChecksumErrors uint64 // payloads that were not what their sender summed
 }
 
 type module struct {
@@ -85,6 +89,10 @@ type module struct {
 	early  []early // by job rank
 	out    outQueue
 	stats  Stats
+
+	arch    datatype.Arch // in which this rank sends, resolved
+	extends bool          // its frames are extended ones
+	scratch []byte        // for checksums of data with gaps
 
 	sends    *sendReq
 	recvs    *recvReq
@@ -116,6 +124,8 @@ type peer struct {
 	limits limits
 	queue  outList // what waits for room
 	parked ctlList // control frames that a broken path did not take; they wait for another, or the peer's end
+
+	differs bool // in architecture; known to ranks that are not little-endian
 }
 
 // channel is a message space: one context of a communicator.
@@ -146,6 +156,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
+	o.extend()
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)
 	o.out.source.Off()
@@ -230,6 +241,9 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 			return nil, peerError(err, rank)
 		}
 		p = &peer{proc: proc, ep: ep}
+		if err := o.meet(p); err != nil {
+			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
+		}
 		o.resolve(p)
 		o.peers[proc.Rank] = p
 	}

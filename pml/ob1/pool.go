@@ -159,6 +159,7 @@ type message struct {
 	length  int64 // of the whole message
 	sendID  uint64
 	handle  btl.MemHandle
+	ext     ext
 	payload []byte // what came with the header
 	class   int    // of payload's memory
 	ch      *channel

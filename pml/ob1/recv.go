@@ -28,6 +28,7 @@ type recvReq struct {
 	got    int64
 	length int64
 	proto  protocol // how it comes: protoRndv or protoRget
+	ext    ext      // what its first frame said besides
 
 	placing int   // fragments that BTLs are writing into the buffer
 	coming  int64 // their bytes: got+coming <= want
@@ -138,13 +139,15 @@ func (o *module) cannotCome(m *channel, source int32) *core.Error {
 
 // deliverMsg gives a stored message to a receive.
 func (o *module) deliverMsg(r *recvReq, s *message) {
-	switch s.frame {
-	case typeMatch:
-		o.deliver(r, s.source, s.tag, s.payload)
-	case typeLost:
+	switch {
+	case s.frame == typeLost:
 		o.deliverLost(r, s.source, s.tag)
+	case s.frame != typeMatch:
+		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle, s.ext}, s.payload)
+	case s.ext.arch != datatype.ArchNative:
+		o.deliverExt(r, s.source, s.tag, &s.ext, s.payload)
 	default:
-		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle}, s.payload)
+		o.deliver(r, s.source, s.tag, s.payload)
 	}
 	o.freeMsg(s)
 }
@@ -279,13 +282,13 @@ func (o *module) wait(m *channel, s *message) {
 	}
 }
 
-// store keeps a message; x is what a RNDV or RGET header says besides, nil for MATCH.
+// store keeps a message; x is what a RNDV, RGET or extended header says besides, nil for MATCH.
 func (o *module) store(peer int, h *match, frame uint8, x *rndv, payload []byte) *message {
 	s := o.newMsg(payload)
 	s.frame, s.flags, s.seq, s.source, s.tag, s.from = frame, h.flags, h.seq, h.source, h.tag, peer
 	s.length = int64(len(payload))
 	if x != nil {
-		s.length, s.sendID, s.handle = x.length, x.sendID, x.handle
+		s.length, s.sendID, s.handle, s.ext = x.length, x.sendID, x.handle, x.ext
 	}
 	return s
 }

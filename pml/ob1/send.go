@@ -198,7 +198,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) {
 	f := &s.frag
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	s.proto = choose(s.total, contiguous, s.mode, s.path, l)
+	s.proto = choose(s.total, contiguous && !s.peer.differs, s.mode, s.path, l)
 	putMatch(f, h0, h1)
 	f.Len, f.Data, f.Conv, f.Sent = 0, nil, nil, 0
 	s.item.s = s
@@ -241,6 +241,9 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 		} else {
 			f.Conv = &s.conv
 		}
+	}
+	if o.extends {
+		o.extendFirst(s)
 	}
 	o.stats.Sent[s.proto]++
 	o.stats.SentBytes[s.proto] += uint64(s.total)
