@@ -273,10 +273,28 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	if i.pml != nil {
 		i.pml.ProcFailed(p)
 	}
+	i.tellCollectives(func(c *core.Comm) bool { return c.Has(p.Rank) })
 	if i.council != nil {
 		i.council.died++
 	}
 	i.engine.Kick()
+}
+
+// tellCollectives tells the collective components of the communicators that have got a fault. The token is held.
+func (i *Instance) tellCollectives(faulty func(c *core.Comm) bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, f := range i.coll {
+		l, ok := f.(coll.FaultListener)
+		if !ok {
+			continue
+		}
+		for c := range i.comms {
+			if faulty(c.c) {
+				l.CommFailed(c.c)
+			}
+		}
+	}
 }
 
 func (i *Instance) launcherSaysDead(rank int, cause error) {
@@ -304,6 +322,7 @@ func (i *Instance) cancel(err *core.Error) {
 		i.pml.CommFailed(c.c)
 	}
 	i.mu.Unlock()
+	i.tellCollectives(func(*core.Comm) bool { return true })
 	if i.council != nil {
 		i.council.cancelled(err)
 	}

@@ -1,17 +1,12 @@
-// Package inter is the collective component of intercommunicators, and of nothing else (MPI-3.1 §5.2.2). An operation goes through the
-// leaders, rank 0 of either group: the local group's own intracommunicator (core.Comm.Local) gathers or reduces what goes to the
-// leader, the leaders exchange it, and the local group spreads what came. What is different for every rank goes directly.
-//
-// Rooted operations have their root in one group: it calls with core.Root, the others of its group with core.ProcNull, and
-// the other group with the root's rank.
+// Package inter is the collective component of intercommunicators, and of nothing else (MPI-3.1 §5.2.2). Its algorithms are in
+// package alg (inter.go).
 //
 // Only package coll calls it, through its mca registration.
 package inter
 
 import (
-	"fmt"
-
 	"github.com/ompi-go/ompi-go/coll"
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
@@ -23,7 +18,8 @@ type component struct{}
 
 // Options are the parameters coll_inter_*.
 type Options struct {
-	Priority int `mca:"priority" default:"40" min:"0" max:"100" level:"6" help:"priority of the component, which serves intercommunicators only"`
+	Priority          int   `mca:"priority" default:"20" min:"0" max:"100" level:"6" help:"priority of the component, which serves intercommunicators only"`
+	ScratchLimitBytes int64 `mca:"scratch_limit" default:"1m" min:"0" level:"7" unit:"bytes" help:"scratch memory that a communicator keeps between operations; what is above is given back"`
 }
 
 func (component) Framework() string { return "coll" }
@@ -32,7 +28,7 @@ func (component) Options() any      { return new(Options) }
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML}
+	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "inter"}}
 	if err := env.Params.Decode("coll", "inter", &f.opts); err != nil {
 		return nil, err
 	}
@@ -42,6 +38,7 @@ func (component) Open(env *coll.Env) (coll.Factory, error) {
 type factory struct {
 	pml  pml.Module
 	opts Options
+	alg.Uses
 }
 
 // Query implements coll.Factory.
@@ -51,55 +48,16 @@ func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, _ *coll.Table) (coll.Module, error) {
-	local := coll.TableOf(c.Local)
-	if local == nil {
-		return nil, fmt.Errorf("coll inter: the local group of %s has no collectives", c.Name())
-	}
-	return &module{pml: f.pml, comm: c, ch: &c.Inner, local: local, rank: c.MyRank, mine: c.Size(), theirs: c.Peers()}, nil
+	m := new(module)
+	m.Init(f.pml, c, leaders{}, &f.Uses, f.opts.ScratchLimitBytes)
+	return m, nil
 }
+
+// leaders chooses the only algorithm there is for an operation.
+type leaders struct{}
+
+// Choose implements alg.Chooser.
+func (leaders) Choose(a *alg.Args, _ int64, _ int) *alg.Algorithm { return alg.Inter(a.Kind) }
 
 // module serves one intercommunicator.
-type module struct {
-	pml          pml.Module
-	comm         *core.Comm
-	ch           *core.Channel
-	local        *coll.Table // of the local group
-	rank         int
-	mine, theirs int // sizes of the groups
-}
-
-// Close implements coll.Module.
-func (m *module) Close() error { return nil }
-
-// leader is the rank of either group that speaks for it.
-const leader = 0
-
-func (m *module) leads() bool { return m.rank == leader }
-
-// Tags, one an operation.
-const (
-	tagBarrier = 1 + iota
-	tagBcast
-	tagReduce
-	tagAllreduce
-	tagGather
-	tagScatter
-	tagAllgather
-	tagAlltoall
-	tagReduceScatter
-)
-
-var _ interface {
-	coll.Barrierer
-	coll.Bcaster
-	coll.Reducer
-	coll.Allreducer
-	coll.Gatherer
-	coll.Gatherver
-	coll.Scatterer
-	coll.Scatterver
-	coll.Allgatherer
-	coll.Allgatherver
-	coll.Alltoaller
-	coll.Alltoallver
-} = (*module)(nil)
+type module struct{ alg.Runner }

@@ -1,22 +1,19 @@
-package basic
+package alg
 
 import "github.com/ompi-go/ompi-go/core"
 
-// Bcast sends down a binomial tree.
-func (m *module) Bcast(buf core.Buffer, root int) error {
-	if m.size == 1 || buf.Bytes() == 0 {
-		return nil
+// bcastBinomial sends down a binomial tree.
+func bcastBinomial(c *Call, a *Args) {
+	if a.Send.Bytes() > 0 {
+		c.bcast(a.Send, a.Root)
 	}
-	c := m.begin(tagBcast)
-	c.bcast(buf, root)
-	return c.end()
 }
 
 // bcast: with ranks counted from the root, rank v hears from v without its lowest bit and tells those that v gives with one lower
 // bit set. The rank with the largest tree below it is told first.
-func (c *call) bcast(buf core.Buffer, root int) {
-	n := c.m.size
-	v := (c.m.rank - root + n) % n
+func (c *Call) bcast(buf core.Buffer, root int) {
+	n := c.size
+	v := (c.rank - root + n) % n
 	mask := ceilPow2(n)
 	if v != 0 {
 		mask = v & -v

@@ -1,40 +1,63 @@
-package basic
+package alg
 
 import "github.com/ompi-go/ompi-go/core"
 
-// Gather collects one block of each rank in rank order. recv, at the root, is the whole buffer.
-func (m *module) Gather(send, recv core.Buffer, root int) error {
-	n := int64(m.size)
-	block := send.Bytes() // of equal size everywhere; at the root the send buffer may be in place
-	if m.rank == root {
-		block = recv.Bytes() / n
+// gatherOwn puts the root's own block into its place, and gives the size of a block in bytes, which is equal on all ranks.
+func (c *Call) gatherOwn(a *Args) int64 {
+	if c.rank != a.Root {
+		return a.Send.Bytes()
 	}
-	if block == 0 {
-		return nil
+	count := a.Recv.Count() / int64(c.size)
+	if !a.Send.IsInPlace() {
+		c.copy(part(a.Recv, int64(a.Root)*count, count), a.Send)
 	}
-	c := m.begin(tagGather)
-	if m.rank == root {
-		count := recv.Count() / n
-		if !send.IsInPlace() {
-			c.copy(part(recv, int64(root)*count, count), send)
+	return a.Recv.Bytes() / int64(c.size)
+}
+
+// gatherLinear: the root receives from everybody at once, each block where it belongs.
+func gatherLinear(c *Call, a *Args) {
+	if c.gatherOwn(a) > 0 {
+		c.gatherAll(a.Send, a.Recv, a.Root)
+		c.wait()
+	}
+}
+
+// gatherBinomial collects up a binomial tree.
+func gatherBinomial(c *Call, a *Args) {
+	if block := c.gatherOwn(a); block > 0 {
+		c.gatherTree(a.Send, a.Recv, a.Root, block)
+	}
+}
+
+// gathervLinear collects blocks of different sizes; counts and displacements matter at the root only. Empty blocks send no message.
+func gathervLinear(c *Call, a *Args) {
+	if c.rank != a.Root {
+		if a.Send.Bytes() > 0 {
+			c.send(a.Send, a.Root)
+		}
+		return
+	}
+	displs := c.displacements(a.RecvCounts, a.RecvDispls)
+	for i, n := range a.RecvCounts {
+		block := part(a.Recv, int64(displs[i]), int64(n))
+		switch {
+		case i != a.Root && block.Bytes() > 0:
+			c.irecv(block, i)
+		case i == a.Root && !a.Send.IsInPlace():
+			c.copy(block, a.Send)
 		}
 	}
-	if m.size > 2 && block <= m.opts.GatherShort {
-		c.gatherTree(send, recv, root, block)
-	} else {
-		c.gatherAll(send, recv, root)
-	}
-	return c.end()
+	c.wait()
 }
 
 // gatherAll receives from everybody at once, each block where it belongs.
-func (c *call) gatherAll(send, recv core.Buffer, root int) {
-	if c.m.rank != root {
+func (c *Call) gatherAll(send, recv core.Buffer, root int) {
+	if c.rank != root {
 		c.send(send, root)
 		return
 	}
-	count := recv.Count() / int64(c.m.size)
-	for i := range c.m.size {
+	count := recv.Count() / int64(c.size)
+	for i := range c.size {
 		if i != root {
 			c.irecv(part(recv, int64(i)*count, count), i)
 		}
@@ -43,9 +66,9 @@ func (c *call) gatherAll(send, recv core.Buffer, root int) {
 
 // gatherTree collects up a binomial tree: with ranks counted from the root, rank v collects the packed blocks of v..v+2^k-1 and
 // sends them on to v without its lowest bit. At the root they go straight to their place, unless they wrap around the last rank.
-func (c *call) gatherTree(send, recv core.Buffer, root int, block int64) {
-	n := c.m.size
-	v := (c.m.rank - root + n) % n
+func (c *Call) gatherTree(send, recv core.Buffer, root int, block int64) {
+	n := c.size
+	v := (c.rank - root + n) % n
 	have := min(subtree(v, n), n-v) // blocks this rank will have
 	if v != 0 && have == 1 {
 		c.send(send, (v&^(v&-v)+root)%n)

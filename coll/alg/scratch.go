@@ -1,4 +1,4 @@
-package basic
+package alg
 
 import (
 	"unsafe"
@@ -28,36 +28,41 @@ func (s *scratch) trim(limit int64) {
 // memory it belongs to must never be formed.
 const maxLead = 1 << 30
 
+// room gives scratch buffer i with n bytes of undefined content. What is asked for again may be other memory, unless it is no more
+// than before. A recorded operation's memory is the schedule's: its steps hold what they were given.
+func (c *Call) room(i int, n int64) unsafe.Pointer {
+	switch {
+	case c.traffic != nil:
+		return nil
+	case c.rec != nil:
+		return c.rec.scratch[i].bytes(n)
+	}
+	return c.scratch[i].bytes(n)
+}
+
 // typed gives scratch buffer i with room for n elements of t: laid out as t says, since operations work on it.
-func (c *call) typed(i int, t *datatype.Type, n int64) core.Buffer {
+func (c *Call) typed(i int, t *datatype.Type, n int64) core.Buffer {
 	lo, hi, err := t.Span(n)
 	if err == nil && (lo > maxLead || hi < -maxLead) {
 		err = core.NewError(core.ErrType, "data lies %d bytes from the buffer's address; a reduction needs a type with displacements near 0", lo)
 	}
 	if err != nil {
-		c.note(err)
-		c.dead = true
+		if c.rec != nil {
+			c.rec.err = err
+		} else {
+			c.note(err)
+			c.dead = true
+		}
 		return nothing()
 	}
 	lead := -min(lo, 0)
-	return core.MakeBuffer(unsafe.Add(c.scratch[i].bytes(lead+max(hi, 0)), lead), n, t)
+	return core.MakeBuffer(unsafe.Add(c.room(i, lead+max(hi, 0)), lead), n, t)
 }
 
 // packed gives scratch buffer i with n bytes.
-func (c *call) packed(i int, n int64) core.Buffer {
-	return core.MakeBuffer(c.scratch[i].bytes(n), n, datatype.Byte)
-}
-
-// displacements gives where blocks of the given counts begin when they lie one behind the other; displs itself if not nil.
-func (c *call) displacements(counts, displs []int) []int {
-	if displs != nil {
-		return displs
+func (c *Call) packed(i int, n int64) core.Buffer {
+	if c.traffic != nil {
+		return Weightless(n)
 	}
-	at := len(c.ints)
-	sum := 0
-	for _, n := range counts {
-		c.ints = append(c.ints, sum)
-		sum += n
-	}
-	return c.ints[at:]
+	return core.MakeBuffer(c.room(i, n), n, datatype.Byte)
 }

@@ -1,38 +1,30 @@
-package basic
+package alg
 
 import "github.com/ompi-go/ompi-go/core"
 
-// Reduce combines up a binomial tree.
-func (m *module) Reduce(send, recv core.Buffer, op *core.Op, root int) error {
-	own := send
-	if send.IsInPlace() {
-		own = recv
+// reduceBinomial combines up a binomial tree.
+func reduceBinomial(c *Call, a *Args) {
+	if own := a.own(); own.Bytes() > 0 {
+		c.reduce(own, a.Recv, a.Op, a.Root)
 	}
-	if own.Bytes() == 0 {
-		return nil
-	}
-	c := m.begin(tagReduce)
-	c.reduce(own, recv, op, root)
-	return c.end()
 }
 
 // reduce leaves the result in recv at the root. own is the rank's operand, at the root it may be recv itself.
-func (c *call) reduce(own, recv core.Buffer, op *core.Op, root int) {
-	m := c.m
+func (c *Call) reduce(own, recv core.Buffer, op *core.Op, root int) {
 	if op.Commutative() {
-		if result := c.combine(own, recv, op, root, m.rank == root); m.rank == root && result.Addr() != recv.Addr() {
+		if result := c.combine(own, recv, op, root, c.rank == root); c.rank == root && result.Addr() != recv.Addr() {
 			c.copy(recv, result)
 		}
 		return
 	}
 	// The tree keeps operands in order only when rank 0 is its root; the result then moves on to where it is wanted.
-	result := c.combine(own, recv, op, 0, m.rank == 0 && root == 0)
+	result := c.combine(own, recv, op, 0, c.rank == 0 && root == 0)
 	switch {
-	case m.rank == root && root != 0:
+	case c.rank == root && root != 0:
 		c.recv(recv, 0)
-	case m.rank == 0 && root != 0:
+	case c.rank == 0 && root != 0:
 		c.send(result, root)
-	case m.rank == 0 && result.Addr() != recv.Addr():
+	case c.rank == 0 && result.Addr() != recv.Addr():
 		c.copy(recv, result)
 	}
 }
@@ -43,9 +35,9 @@ func (c *call) reduce(own, recv core.Buffer, op *core.Op, root int) {
 // The operands of lower ranks are in the left buffer of each application, and the result is in the right one: a fresh message is
 // received into the buffer that is not in use and becomes the result. own is never written, but for being recv. If into is set,
 // the last message is received into recv unless that still holds the left operand.
-func (c *call) combine(own, recv core.Buffer, op *core.Op, top int, into bool) core.Buffer {
-	n := c.m.size
-	v := (c.m.rank - top + n) % n
+func (c *Call) combine(own, recv core.Buffer, op *core.Op, top int, into bool) core.Buffer {
+	n := c.size
+	v := (c.rank - top + n) % n
 	acc, next := own, 0
 	mask := 1
 	for ; mask < n && v&mask == 0; mask <<= 1 {
@@ -74,11 +66,4 @@ func (c *call) combine(own, recv core.Buffer, op *core.Op, top int, into bool) c
 		c.send(acc, (v&^mask+top)%n)
 	}
 	return acc
-}
-
-// apply computes inout = in op inout.
-func (c *call) apply(op *core.Op, in, inout core.Buffer) {
-	if !c.dead {
-		op.Apply(in.Addr(), inout.Addr(), inout.Count(), inout.Type())
-	}
 }

@@ -1,40 +1,41 @@
-package basic
+package alg
 
 import "github.com/ompi-go/ompi-go/core"
 
-// Allreduce gives the same bits on every rank: each algorithm combines the operands of an element in one way only.
-func (m *module) Allreduce(send, recv core.Buffer, op *core.Op) error {
-	n := recv.Bytes()
-	if n == 0 {
-		return nil
+// Every algorithm gives the same bits on every rank: each combines the operands of an element in one way only.
+
+// allreduceDoubling is recursive doubling.
+func allreduceDoubling(c *Call, a *Args) {
+	if a.Recv.Bytes() > 0 {
+		c.doubling(a.own(), a.Recv, a.Op)
 	}
-	own := send
-	if send.IsInPlace() {
-		own = recv
-	}
-	c := m.begin(tagAllreduce)
+}
+
+// allreduceRing is a ring of reduce-scatter and one of allgather.
+func allreduceRing(c *Call, a *Args) {
 	switch {
-	case m.size == 1:
-		if !send.IsInPlace() {
-			c.copy(recv, own)
-		}
-	case n < m.opts.AllreduceLong:
-		c.doubling(own, recv, op)
-	case op.Commutative():
-		c.ring(own, recv, op)
-	default:
-		c.reduce(own, recv, op, 0)
-		c.bcast(recv, 0)
+	case a.Recv.Bytes() == 0:
+	case c.size > 1:
+		c.ring(a.own(), a.Recv, a.Op)
+	case !a.Send.IsInPlace():
+		c.copy(a.Recv, a.Send)
 	}
-	return c.end()
+}
+
+// allreduceReduceBcast reduces to rank 0, which tells all.
+func allreduceReduceBcast(c *Call, a *Args) {
+	if a.Recv.Bytes() > 0 {
+		c.reduce(a.own(), a.Recv, a.Op, 0)
+		c.bcast(a.Recv, 0)
+	}
 }
 
 // doubling is recursive doubling: 2^k groups of neighbouring ranks merge in pairs, each rank exchanging what its group has with
 // its counterpart in the other. What is above a power of two first joins a neighbour, which later hands it the result; so groups
 // are always ranges of ranks. The order of operands is kept even when the operation commutes, because Max and Min do not quite:
 // NaN and the two zeros would otherwise give different results on different ranks.
-func (c *call) doubling(own, recv core.Buffer, op *core.Op) {
-	n, rank := c.m.size, c.m.rank
+func (c *Call) doubling(own, recv core.Buffer, op *core.Op) {
+	n, rank := c.size, c.rank
 	groups := floorPow2(n)
 	extra := n - groups // pairs of ranks (0,1), (2,3), ... that begin as one group
 	if rank < 2*extra && rank%2 == 0 {
@@ -75,7 +76,7 @@ func (c *call) doubling(own, recv core.Buffer, op *core.Op) {
 // fold combines operands that arrive from either side. acc is what has been combined: in own, which is the caller's and not
 // written, or in a or b. It may be that own is a.
 type fold struct {
-	c        *call
+	c        *Call
 	op       *core.Op
 	own, acc core.Buffer
 	a, b     core.Buffer
@@ -109,8 +110,8 @@ func (f *fold) right(in core.Buffer) {
 //
 // Step s of the first half: send the block that was completed last (at first the own one), receive the block before it, and
 // combine it with the own operand. After it, rank r has all of block r+1, and in the second half blocks travel on as they are.
-func (c *call) ring(own, recv core.Buffer, op *core.Op) {
-	n, rank := c.m.size, c.m.rank
+func (c *Call) ring(own, recv core.Buffer, op *core.Op) {
+	n, rank := c.size, c.rank
 	next, prev := (rank+1)%n, (rank-1+n)%n
 	inPlace := own.Addr() == recv.Addr()
 	out := c.segment(own, rank)
@@ -137,8 +138,8 @@ func (c *call) ring(own, recv core.Buffer, op *core.Op) {
 }
 
 // segment is the i-th of n nearly equal parts of b.
-func (c *call) segment(b core.Buffer, i int) core.Buffer {
-	n, k := b.Count(), int64(c.m.size)
+func (c *Call) segment(b core.Buffer, i int) core.Buffer {
+	n, k := b.Count(), int64(c.size)
 	size, longer := n/k, n%k // the first are longer by one
 	first := int64(i)*size + min(int64(i), longer)
 	if int64(i) < longer {
@@ -148,7 +149,7 @@ func (c *call) segment(b core.Buffer, i int) core.Buffer {
 }
 
 // ringStep is an exchange that leaves out empty messages; both ends know which are.
-func (c *call) ringStep(out core.Buffer, next int, in core.Buffer, prev int) {
+func (c *Call) ringStep(out core.Buffer, next int, in core.Buffer, prev int) {
 	switch {
 	case in.Bytes() > 0 && out.Bytes() > 0:
 		c.exchange(out, next, in, prev)
