@@ -65,6 +65,8 @@ type Comm struct {
 	name   atomic.Pointer[string]
 	fault  atomic.Pointer[Fault]
 	holds  atomic.Int32
+	// Somebody waits for holds to become 0.
+	leaving atomic.Bool
 }
 
 // Fault is why a communicator does not work as it did. It only ever gets worse: a member failed, then revoked or cancelled.
@@ -140,13 +142,16 @@ func (c *Comm) Hold() { c.holds.Add(1) }
 
 // Release ends a Hold.
 func (c *Comm) Release() {
-	if c.holds.Add(-1) == 0 {
+	if c.holds.Add(-1) == 0 && c.leaving.Load() {
 		c.Engine.Kick()
 	}
 }
 
-// Idle is the condition that nothing holds the communicator any more.
-func (c *Comm) Idle() progress.Cond { return (*idle)(c) }
+// Idle is the condition that nothing holds the communicator any more, for who is about to let it go.
+func (c *Comm) Idle() progress.Cond {
+	c.leaving.Store(true)
+	return (*idle)(c)
+}
 
 type idle Comm
 

@@ -78,7 +78,7 @@ func same(what string, got, want []int64) error {
 func TestInterRooted(t *testing.T) {
 	eachCut(t, func(w, c *ompi.Comm, local *ompi.Comm, k int) error {
 		_, theirs := cutAt(w, k)
-		me, tbl := w.Rank(), c.Collectives()
+		me := w.Rank()
 		for _, n := range lengths {
 			err := eachRoot(w, c, k, func(root, rootJob int) error {
 				// Bcast
@@ -86,7 +86,7 @@ func TestInterRooted(t *testing.T) {
 				if root == ompi.Root {
 					buf = blockOf(me, 0, n)
 				}
-				if err := tbl.Bcast.Bcast(ompi.Slice(buf), root); err != nil {
+				if err := c.Bcast(ompi.Slice(buf), root); err != nil {
 					return fmt.Errorf("Bcast: %w", err)
 				}
 				if root >= 0 {
@@ -97,7 +97,7 @@ func TestInterRooted(t *testing.T) {
 				// Reduce, with an operation that does not commute, too
 				for _, op := range []*ompi.Op{ompi.Sum, ompi.NewOp(false, func(in, inout []int64) { copy(inout, in) })} {
 					recv := make([]int64, n)
-					if err := tbl.Reduce.Reduce(ompi.Slice(blockOf(me, 1, n)), ompi.Slice(recv), op, root); err != nil {
+					if err := c.Reduce(ompi.Slice(blockOf(me, 1, n)), ompi.Slice(recv), op, root); err != nil {
 						return fmt.Errorf("Reduce: %w", err)
 					}
 					if root == ompi.Root {
@@ -111,7 +111,7 @@ func TestInterRooted(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := tbl.Gather.Gather(ompi.Slice(blockOf(me, rootJob, n)), whole, root); err != nil {
+				if err := c.Gather(ompi.Slice(blockOf(me, rootJob, n)), whole, root); err != nil {
 					return fmt.Errorf("Gather: %w", err)
 				}
 				if root == ompi.Root {
@@ -131,7 +131,7 @@ func TestInterRooted(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := tbl.Scatter.Scatter(ompi.Slice(out), part, root); err != nil {
+				if err := c.Scatter(ompi.Slice(out), part, root); err != nil {
 					return fmt.Errorf("Scatter: %w", err)
 				}
 				if root >= 0 {
@@ -164,14 +164,14 @@ func reduced(ranks []int, to, n int, sum bool) []int64 {
 
 // vectors checks Gatherv and Scatterv: job rank r has n+r elements, and their order in the root's memory is reversed.
 func vectors(w, c *ompi.Comm, theirs []int, n, root, rootJob int) error {
-	me, tbl := w.Rank(), c.Collectives()
+	me := w.Rank()
 	counts, displs, total := make([]int, len(theirs)), make([]int, len(theirs)), 0
 	for i, r := range slices.Backward(theirs) {
 		counts[i], displs[i] = n+r, total
 		total += n + r + 1
 	}
 	recv := make([]int64, total)
-	if err := tbl.Gatherv.Gatherv(ompi.Slice(blockOf(me, rootJob, n+me)), ompi.Slice(recv), counts, displs, root); err != nil {
+	if err := c.Gatherv(ompi.Slice(blockOf(me, rootJob, n+me)), ompi.Slice(recv), counts, displs, root); err != nil {
 		return fmt.Errorf("Gatherv: %w", err)
 	}
 	send := make([]int64, total)
@@ -184,7 +184,7 @@ func vectors(w, c *ompi.Comm, theirs []int, n, root, rootJob int) error {
 		}
 	}
 	in := make([]int64, n+me)
-	if err := tbl.Scatterv.Scatterv(ompi.Slice(send), counts, displs, ompi.Slice(in), root); err != nil {
+	if err := c.Scatterv(ompi.Slice(send), counts, displs, ompi.Slice(in), root); err != nil {
 		return fmt.Errorf("Scatterv: %w", err)
 	}
 	if root >= 0 {
@@ -196,13 +196,13 @@ func vectors(w, c *ompi.Comm, theirs []int, n, root, rootJob int) error {
 func TestInterAll(t *testing.T) {
 	eachCut(t, func(w, c *ompi.Comm, local *ompi.Comm, k int) error {
 		mine, theirs := cutAt(w, k)
-		me, tbl := w.Rank(), c.Collectives()
+		me := w.Rank()
 		for _, n := range lengths {
-			if err := tbl.Barrier.Barrier(); err != nil {
+			if err := c.Barrier(); err != nil {
 				return err
 			}
 			recv := make([]int64, n)
-			if err := tbl.Allreduce.Allreduce(ompi.Slice(blockOf(me, 2, n)), ompi.Slice(recv), ompi.Sum); err != nil {
+			if err := c.Allreduce(ompi.Slice(blockOf(me, 2, n)), ompi.Slice(recv), ompi.Sum); err != nil {
 				return err
 			}
 			if err := same("Allreduce", recv, reduced(theirs, 2, n, true)); err != nil {
@@ -212,7 +212,7 @@ func TestInterAll(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := tbl.Allgather.Allgather(ompi.Slice(blockOf(me, 3, n)), whole); err != nil {
+			if err := c.Allgather(ompi.Slice(blockOf(me, 3, n)), whole); err != nil {
 				return err
 			}
 			var want, out, wantIn []int64
@@ -227,7 +227,7 @@ func TestInterAll(t *testing.T) {
 				return err
 			}
 			in := make([]int64, n*len(theirs))
-			if err := tbl.Alltoall.Alltoall(ompi.Slice(out), ompi.Slice(in)); err != nil {
+			if err := c.Alltoall(ompi.Slice(out), ompi.Slice(in)); err != nil {
 				return err
 			}
 			if err := same("Alltoall", in, wantIn); err != nil {
@@ -240,14 +240,14 @@ func TestInterAll(t *testing.T) {
 				wantIn = append(wantIn, blockOf(r, me, sendCounts[i])...)
 			}
 			in = make([]int64, len(want))
-			if err := tbl.Allgatherv.Allgatherv(ompi.Slice(blockOf(me, 4, n+me)), ompi.Slice(in), counts, nil); err != nil {
+			if err := c.Allgatherv(ompi.Slice(blockOf(me, 4, n+me)), ompi.Slice(in), counts, nil); err != nil {
 				return err
 			}
 			if err := same("Allgatherv", in, want); err != nil {
 				return err
 			}
 			in = make([]int64, len(wantIn))
-			if err := tbl.Alltoallv.Alltoallv(ompi.Slice(out), sendCounts, nil, ompi.Slice(in), sendCounts, nil); err != nil {
+			if err := c.Alltoallv(ompi.Slice(out), sendCounts, nil, ompi.Slice(in), sendCounts, nil); err != nil {
 				return err
 			}
 			if err := same("Alltoallv", in, wantIn); err != nil {
@@ -264,17 +264,11 @@ func TestInterAll(t *testing.T) {
 // scattered checks ReduceScatter and ReduceScatterBlock: vectors of mine*theirs*n elements, in equal parts, and with one more for
 // the first of each group.
 func scattered(c *ompi.Comm, me int, mine, theirs []int, n int) error {
-	m := c.Collectives().Barrier.(interface {
-		ReduceScatter(send, recv ompi.Buffer, counts []int, op *ompi.Op) error
-		ReduceScatterBlock(send, recv ompi.Buffer, op *ompi.Op) error
-		Scan(send, recv ompi.Buffer, op *ompi.Op) error
-		Alltoallw(send, recv []ompi.Buffer) error
-	})
 	n = min(n, 2000)
 	total, each := len(mine)*len(theirs)*n, len(theirs)*n
 	at := c.Rank() * each
 	recv := make([]int64, each)
-	if err := m.ReduceScatterBlock(ompi.Slice(blockOf(me, 5, total)), ompi.Slice(recv), ompi.Sum); err != nil {
+	if err := c.ReduceScatterBlock(ompi.Slice(blockOf(me, 5, total)), ompi.Slice(recv), ompi.Sum); err != nil {
 		return err
 	}
 	if err := same("ReduceScatterBlock", recv, reduced(theirs, 5, total, true)[at:at+each]); err != nil {
@@ -289,13 +283,13 @@ func scattered(c *ompi.Comm, me int, mine, theirs []int, n int) error {
 		at++
 	}
 	recv = make([]int64, counts[c.Rank()])
-	if err := m.ReduceScatter(ompi.Slice(blockOf(me, 6, total+1)), ompi.Slice(recv), counts, ompi.Sum); err != nil {
+	if err := c.ReduceScatter(ompi.Slice(blockOf(me, 6, total+1)), ompi.Slice(recv), counts, ompi.Sum); err != nil {
 		return err
 	}
 	if err := same("ReduceScatter", recv, reduced(theirs, 6, total+1, true)[at:at+len(recv)]); err != nil {
 		return err
 	}
-	if err := m.Scan(ompi.Buffer{}, ompi.Buffer{}, ompi.Sum); !errors.Is(err, ompi.ErrComm) {
+	if err := c.Scan(ompi.Buffer{}, ompi.Buffer{}, ompi.Sum); !errors.Is(err, ompi.ErrComm) {
 		return fmt.Errorf("Scan: %w, want ErrComm", err)
 	}
 	send, in := make([]ompi.Buffer, len(theirs)), make([]ompi.Buffer, len(theirs))
@@ -304,7 +298,7 @@ func scattered(c *ompi.Comm, me int, mine, theirs []int, n int) error {
 		got[i] = make([]int64, n+me+r)
 		send[i], in[i] = ompi.Slice(blockOf(me, r, n+me+r)), ompi.Slice(got[i])
 	}
-	if err := m.Alltoallw(send, in); err != nil {
+	if err := c.Alltoallw(send, in); err != nil {
 		return err
 	}
 	for i, r := range theirs {
@@ -322,18 +316,17 @@ func TestInterTruncates(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		tbl := c.Collectives()
-		n := 3
+			n := 3
 		if w.Rank() >= 2 {
 			n = 2
 		}
 		recv := make([]int32, 4)
-		err = tbl.Allgather.Allgather(ompi.Slice(make([]int32, n)), ompi.Slice(recv)) // room for two of each
+		err = c.Allgather(ompi.Slice(make([]int32, n)), ompi.Slice(recv)) // room for two of each
 		if w.Rank() == 2 && !errors.Is(err, ompi.ErrTruncate) || w.Rank() < 2 && err != nil {
 			return fmt.Errorf("Allgather: %v", err)
 		}
 		size := int32(unsafe.Sizeof(n))
-		if err := tbl.Allreduce.Allreduce(ompi.Value(&size), ompi.Slice(recv[:1]), ompi.Sum); err != nil || recv[0] != 16 {
+		if err := c.Allreduce(ompi.Value(&size), ompi.Slice(recv[:1]), ompi.Sum); err != nil || recv[0] != 16 {
 			return fmt.Errorf("Allreduce: %d, %v", recv[0], err)
 		}
 		return c.Free()
