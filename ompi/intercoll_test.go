@@ -316,7 +316,7 @@ func TestInterTruncates(t *testing.T) {
 		if err != nil {
 			return err
 		}
-			n := 3
+		n := 3
 		if w.Rank() >= 2 {
 			n = 2
 		}
