@@ -57,7 +57,6 @@ type Comm struct {
 	Procs  []*Proc // the peers, by the rank that messages name
 	MyRank int     // in Group
 	Local  *Comm   // of an intercommunicator: the local group's own; else nil
-	Table  any     // the *coll.Table of the communicator, for components that build on another's collectives
 	group  *Group
 	remote *Group  // nil for an intracommunicator
 	others []*Proc // of an intercommunicator and its Local: members that messages cannot name, but whose death concerns all
