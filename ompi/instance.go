@@ -51,6 +51,8 @@ type Instance struct {
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
 	said       map[string]uint64          // fallbacks by key; guarded by the token
 	news       deathNews
+	trace      tracing
+	userErrors userErrors
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
@@ -83,6 +85,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err := params.Decode("mpi", "", &mpi); err != nil {
 		return nil, err
 	}
+	i.trace = newTracing(&mpi)
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
@@ -111,7 +114,7 @@ func sleepAfter(d time.Duration) time.Duration {
 
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
 func (i *Instance) open(reg *mca.Registry, at place, local int) error {
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -204,7 +207,7 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 
 func (i *Instance) openComms(reg *mca.Registry) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring})
 	if err != nil {
 		return err
 	}
@@ -253,6 +256,10 @@ func (i *Instance) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause e
 		return // everybody has said goodbye already
 	}
 	if !dead && i.bml != nil && i.bml.Drop(m, p) {
+		i.Say("btl-path", fmt.Sprintf("btl %s has lost its connection to rank %d, others go on without it: %v", m.Name(), p.Rank, cause))
+		if i.pml != nil {
+			i.pml.PathsChanged(p)
+		}
 		return
 	}
 	i.procFailed(p, cause)
@@ -367,6 +374,9 @@ func (i *Instance) Finalize() error {
 		}
 	}
 	if e := i.teardown(); err == nil && i.fatal.Load() == nil {
+		err = e
+	}
+	if e := i.writeTrace(); err == nil {
 		err = e
 	}
 	if e := i.job.Finalize(); err == nil {
