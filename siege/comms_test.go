@@ -115,9 +115,9 @@ func commsRole(world *ompi.Comm, _ []string) error {
 
 func TestCommunicators(t *testing.T) {
 	for _, btl := range []string{"self,sm", "self,tcp", "self,sm,tcp -x GOMAXPROCS=1"} {
-		mpirun(t, "-n 4 --mca btl "+btl, "comms").run(0, `^communicators of 4$`)
+		mpirun(t, "-n 4 --mca btl "+btl, "comms").Run(0, `^communicators of 4$`)
 	}
-	mpirun(t, "-n 7", "comms").run(0, `^communicators of 7$`)
+	mpirun(t, "-n 7", "comms").Run(0, `^communicators of 7$`)
 }
 
 // orphansRole: rank args[1] dies while the others are in a call of an intercommunicator or make a communicator with it (args[0]); they
@@ -197,7 +197,7 @@ func TestDeathAcrossGroups(t *testing.T) {
 				t.Run(op+"/"+victim+"/"+btl, func(t *testing.T) {
 					t.Parallel()
 					j := mpirun(t, "-n 4 --on-failure continue --mca btl "+btl, "orphans", op, victim)
-					j.run(137, `^rank 1 survived$`, `^rank 2 survived$`, `^mpirun: rank `+victim+` \(pid \d+\) on \S+ \w+`)
+					j.Run(137, `^rank 1 survived$`, `^rank 2 survived$`, `^mpirun: rank `+victim+` \(pid \d+\) on \S+ \w+`)
 				})
 			}
 		}
@@ -241,8 +241,8 @@ func TestHandlersThatEndTheJob(t *testing.T) {
 			t.Run(how+"/"+on, func(t *testing.T) {
 				t.Parallel()
 				j := mpirun(t, "-n 3", "handlers", how, on)
-				j.run(int(c.class), c.text)
-				if contains(j.out.String(), "goes on") {
+				j.Run(int(c.class), c.text)
+				if contains(j.Out.String(), "goes on") {
 					t.Error("the rank went on")
 				}
 			})
