@@ -76,7 +76,6 @@ func (i *Instance) enableOne(c *Comm, k uint32) error {
 		i.forget(c)
 		return err
 	}
-	c.c.Table = c.coll
 	return nil
 }
 
