@@ -20,6 +20,7 @@ type Comm struct {
 	odd   bool // calls take the long way: an interceptor is set
 	freed atomic.Bool
 	errh  atomic.Pointer[Errhandler]
+	parts partComm // guarded by the token
 }
 
 // newComm makes the local part of a communicator that all members of g make at the same time with the same k.
@@ -117,14 +118,6 @@ func (c *Comm) usable(op string) error {
 		return c.fail(op, core.NewError(ErrComm, "it has been freed"))
 	}
 	return nil
-}
-
-// call runs a call through the interceptor, if there is one.
-func (c *Comm) call(name string, peer int, bytes int64, f func() error) error {
-	if c.inst.intercept == nil {
-		return f()
-	}
-	return c.inst.intercept(Call{Name: name, Comm: c, Peer: peer, Bytes: bytes}, f)
 }
 
 // Dup makes a communicator of the same group with a message space of its own. It is collective.

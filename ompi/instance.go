@@ -48,7 +48,11 @@ type Instance struct {
 	finalizing atomic.Bool
 	finalized  atomic.Bool
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
-	said       map[string]uint64          // fallbacks by key; guarded by the token
+	trouble    atomic.Bool                // a process has failed, or all is cancelled
+	ops        pendingOps
+	pairs      pairPool
+	partWork   partWork
+	said       map[string]uint64 // fallbacks by key; guarded by the token
 	news       deathNews
 	metrics    func() prometheus.Gatherer // made when first called
 }
@@ -257,6 +261,7 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	if !p.Fail(cause) {
 		return
 	}
+	i.trouble.Store(true)
 	i.mu.Lock()
 	for c := range i.comms {
 		if c.c.RankOf(p.Rank) >= 0 {
@@ -290,6 +295,7 @@ func (i *Instance) cancel(err *core.Error) {
 	if !i.fatal.CompareAndSwap(nil, err) {
 		return
 	}
+	i.trouble.Store(true)
 	i.engine.Lock()
 	i.mu.Lock()
 	for c := range i.comms {
@@ -297,6 +303,7 @@ func (i *Instance) cancel(err *core.Error) {
 		i.pml.CommFailed(c.c)
 	}
 	i.mu.Unlock()
+	i.ops.cancel(err)
 	i.engine.Unlock()
 	i.engine.Kick()
 }

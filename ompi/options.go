@@ -47,19 +47,3 @@ func WithParam(name, value string) Option {
 func WithComponent(c mca.Component) Option {
 	return func(o *options) { o.components = append(o.components, c) }
 }
-
-// Interceptor is called around every MPI call (the profiling interface, MPI-3.1 §14.2); next runs the call.
-type Interceptor func(call Call, next func() error) error
-
-// Call describes an MPI call to an Interceptor.
-type Call struct {
-	Name  string // MPI's name, such as "Send"
-	Comm  *Comm
-	Peer  int   // rank, or Undefined
-	Bytes int64 // of the local buffer
-}
-
-// WithInterceptor has f called around every MPI call of the instance. Without one, calls do not pay for the possibility.
-func WithInterceptor(f Interceptor) Option {
-	return func(o *options) { o.interceptor = f }
-}

@@ -23,6 +23,10 @@ const (
 	Ready
 )
 
+// PairTags is the first of the tags for internal traffic between two ranks on &comm.P2P, such as partitioned messages: MaxTag lies below
+// them. Only a receive that names its source and such a tag matches them; no wildcard does.
+const PairTags = 1 << 30
+
 // Component is what registers with mca under framework "pml".
 type Component interface {
 	mca.Component
@@ -64,6 +68,8 @@ type Module interface {
 	// SendInit and RecvInit make inactive persistent requests, started through their Owner.
 	SendInit(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) *core.Request
 	RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
+	// RecvInitHeld is RecvInit for who holds the token, such as a core.Hook.
+	RecvInitHeld(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
 
 	Probe(ch *core.Channel, source, tag int) (core.Status, error)
 	Iprobe(ch *core.Channel, source, tag int) (core.Status, bool, error)

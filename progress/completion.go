@@ -29,6 +29,13 @@ func (e *Engine) Complete(c *Completion) {
 	e.dirty = true
 }
 
+// Ordinal numbers the things that happen in the engine, from 1: it tells which of two operations was complete first. The caller holds
+// the token.
+func (e *Engine) Ordinal() uint64 {
+	e.ordinal++
+	return e.ordinal
+}
+
 // AnyOf is done when one of its members is.
 type AnyOf []*Completion
 

@@ -76,8 +76,9 @@ type Engine struct {
 	_       [1]byte
 	job     *Runnable
 
-	stats Stats // likewise
-	_     [16]byte
+	stats   Stats  // likewise
+	ordinal uint64 // see Ordinal; likewise
+	_       [8]byte
 
 	// The next is for sleeping, parking and waking: others read it, and write it seldom.
 	asleep  atomic.Uint32 // the driver sleeps and needs a ring, and which: see idle.go

@@ -148,7 +148,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 }
 
 func (o *module) Name() string       { return "ob1" }
-func (o *module) MaxTag() int        { return 1<<31 - 1 }
+func (o *module) MaxTag() int        { return pml.PairTags - 1 }
 func (o *module) MaxContext() uint32 { return 1<<16 - 1 }
 
 // Stats gives a copy of the counters. The token is held.
@@ -186,10 +186,12 @@ func (o *module) DelComm(c *core.Comm) {
 	defer o.engine.Unlock()
 	for _, ch := range []*core.Channel{&c.P2P, &c.Inner} {
 		m := o.chans[ch.ID]
-		for m.unexp.n > 0 {
-			s := m.unexp.all.head.msg
-			m.unexp.remove(s)
-			o.freeMsg(s)
+		for _, q := range []*queue{&m.unexp.all, &m.unexp.pairs} {
+			for q.head != nil {
+				s := q.head.msg
+				m.unexp.remove(s)
+				o.freeMsg(s)
+			}
 		}
 		for i := range m.ranks {
 			for s := m.ranks[i].held; s != nil; {
