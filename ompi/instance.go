@@ -50,6 +50,7 @@ type Instance struct {
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
 	trouble    atomic.Bool                // a process has failed, or all is cancelled
 	ops        pendingOps
+	watches    sync.Pool // of *watch
 	pairs      pairPool
 	partWork   partWork
 	said       map[string]uint64 // fallbacks by key; guarded by the token
@@ -89,6 +90,9 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
+	if err := i.watchOptions(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			_ = i.teardown() // the first error is the one to tell

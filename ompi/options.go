@@ -14,7 +14,7 @@ func init() {
 // mpiOptions are the general parameters.
 type mpiOptions struct {
 	YieldWhenIdle string        `mca:"yield_when_idle" default:"auto" enum:"auto|true|false" level:"3" help:"give up the core between polls that find nothing; auto: when ranks outnumber the cores"`
-	SleepAfter    time.Duration `mca:"sleep_after" default:"20ms" level:"4" help:"idle time after which a waiting rank stops polling and sleeps until something rings; 0: never"`
+	SleepAfter    time.Duration `mca:"sleep_after" default:"20ms" level:"4" settable:"true" help:"idle time after which a waiting rank stops polling and sleeps until something rings; 0: never"`
 }
 
 func (o *mpiOptions) yield() progress.YieldMode {

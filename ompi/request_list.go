@@ -3,7 +3,6 @@ package ompi
 import (
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
@@ -73,8 +72,6 @@ type watch struct {
 	next atomic.Int32 // all: those before are complete
 }
 
-var watches = sync.Pool{New: func() any { return new(watch) }}
-
 // over reports whether r needs no waiting for: it is complete, or another goroutine has taken the outcome.
 func (r *Request) over() bool { return !r.h.Active() || r.h.R.Done() }
 
@@ -112,22 +109,31 @@ func lost(reqs []Request) bool {
 
 // waitFor waits until all of the active requests are complete or one is lost, or until any is complete. One is active at least.
 func waitFor(reqs []Request, all bool) {
-	w := watches.Get().(*watch)
-	var e *progress.Engine
+	var i *Instance
+	var w *watch
 	for _, r := range reqs {
-		if r.h.Active() && (e == nil || r.h.R.Engine == e) {
-			e = r.h.R.Engine
+		if r.c == nil || !r.h.Active() { // without a communicator it is complete
+			continue
+		}
+		if w == nil {
+			i = r.c.inst
+			if w, _ = i.watches.Get().(*watch); w == nil {
+				w = new(watch)
+			}
+		}
+		if r.c.inst == i {
 			w.reqs = append(w.reqs, r)
 		}
 	}
-	if e != nil {
-		w.all = all
-		w.next.Store(0)
-		e.Wait(w)
+	if w == nil {
+		return // other goroutines have taken the outcomes meanwhile
 	}
+	w.all = all
+	w.next.Store(0)
+	i.engine.Wait(w)
 	clear(w.reqs)
 	w.reqs = w.reqs[:0]
-	watches.Put(w)
+	i.watches.Put(w)
 }
 
 // settle waits until all requests are complete. It reports false when one failed so that the others may never be.

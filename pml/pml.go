@@ -39,6 +39,10 @@ type Message interface {
 	Status() core.Status
 }
 
+// LimitsUser is a Module that keeps what BTLs say of themselves (btl.Limits). LimitsChanged is called when a parameter has changed
+// that at run time, with the token held.
+type LimitsUser interface{ LimitsChanged() }
+
 // Module is an open PML. A channel is a communicator's message space: &comm.P2P or &comm.Inner. ProcNull is handled above.
 // Errors are *core.Error with their class; what they concern (Op, Comm) is filled in above.
 //

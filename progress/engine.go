@@ -115,6 +115,9 @@ func New(cfg Config) *Engine {
 	return e
 }
 
+// SetSleepAfter changes Config.SleepAfter. The caller holds the token.
+func (e *Engine) SetSleepAfter(d time.Duration) { e.sleepAfter = d }
+
 // Source is a poller's place in the engine. It is polled in every pass while it is on: a transport with nothing to look at
 // switches itself off, so that a pass costs only what may find something.
 type Source struct {

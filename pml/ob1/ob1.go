@@ -29,7 +29,7 @@ type component struct{}
 // Options are the component's parameters.
 type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
-	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
+	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"fragments of one message that may be under way at once"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -49,7 +49,25 @@ func (component) Open(env *btl.Env) (pml.Module, int, error) {
 	if !ok || b.BML() == nil {
 		return nil, 0, fmt.Errorf("pml ob1: %w: no bml", btl.ErrUnavailable)
 	}
-	return newModule(env, b.BML(), opt), opt.Priority, nil
+	o := newModule(env, b.BML(), opt)
+	return o, opt.Priority, env.Params.Watch("pml", "ob1", func(into any) (func(), error) {
+		return func() { o.opt.Depth = into.(*Options).Depth }, nil
+	})
+}
+
+// LimitsChanged implements pml.LimitsUser.
+func (o *module) LimitsChanged() {
+	for _, p := range o.peers {
+		if p == nil {
+			continue
+		}
+		for _, paths := range [][]*bml.Path{p.ep.Eager, p.ep.Bulk} {
+			for _, path := range paths {
+				path.Limits = path.Module.Limits()
+			}
+		}
+		o.resolve(p)
+	}
 }
 
 // Stats are the module's counters, written with the token held. Those of messages include the internal traffic of collectives.
