@@ -135,7 +135,7 @@ func (r Request) failure(op string, err error, n int) error {
 }
 
 // seen reports whether an interceptor is called around calls on the request.
-func (r *Request) seen() bool { return r.c != nil && r.c.odd }
+func (r Request) seen() bool { return r.c != nil && r.c.odd }
 
 // null is the outcome of a request that names nothing to wait for.
 func (r Request) null(op string) error {
