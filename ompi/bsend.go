@@ -124,8 +124,11 @@ func (c *Comm) Bsend(buf Buffer, dest, tag int) error {
 }
 
 func (c *Comm) bsend(op string, buf Buffer, dest, tag int) error {
-	if err := c.checkSend(op, buf, dest, tag); err != nil || dest == ProcNull {
-		return err
+	if err := c.checkSend(op, buf, dest, tag); err != nil {
+		return c.refuse(op, err)
+	}
+	if dest == ProcNull {
+		return nil
 	}
 	return c.outcome(op, c.buffered(buf, dest, tag))
 }
@@ -210,7 +213,7 @@ func (c *Comm) BsendInit(buf Buffer, dest, tag int) Request {
 func (c *Comm) bsendInit(buf Buffer, dest, tag int) Request {
 	const op = "Bsend_init"
 	if err := c.checkSend(op, buf, dest, tag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
 	r := loneRequest(c, op, &bsendOp{c: c, buf: buf, dest: dest, tag: tag})
 	r.Persistent = true

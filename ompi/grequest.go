@@ -90,8 +90,8 @@ func (i *Instance) GrequestStart(f GrequestFuncs) Request {
 func (i *Instance) grequestStart(f GrequestFuncs) Request {
 	const op = "Grequest_start"
 	c := i.world
-	if err := c.usable(op); err != nil {
-		return failedRequest(c, op, err)
+	if err := c.check(op); err != nil {
+		return c.refused(op, err)
 	}
 	g := &grequest{f: f, inst: i}
 	g.r = loneRequest(c, op, g)

@@ -325,7 +325,9 @@ func (i *Instance) abort(code int, msg string) {
 const finalizeQuiet = 30 * time.Second
 
 // Finalize ends the instance (MPI-3.1 §8.7). It is collective: it returns when all ranks have called it.
-func (i *Instance) Finalize() error {
+func (i *Instance) Finalize() error { return i.call("Finalize", i.finalize) }
+
+func (i *Instance) finalize() error {
 	if !i.finalized.CompareAndSwap(false, true) {
 		return &core.Error{Class: ErrOther, Op: "Finalize", Peer: Undefined, Index: -1, Err: errors.New("called twice")}
 	}

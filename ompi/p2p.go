@@ -34,8 +34,11 @@ func (c *Comm) send(op string, buf Buffer, dest, tag int, mode pml.Mode) error {
 }
 
 func (c *Comm) sendUnseen(op string, buf Buffer, dest, tag int, mode pml.Mode) error {
-	if err := c.checkSend(op, buf, dest, tag); err != nil || dest == ProcNull {
-		return err
+	if err := c.checkSend(op, buf, dest, tag); err != nil {
+		return c.refuse(op, err)
+	}
+	if dest == ProcNull {
+		return nil
 	}
 	if err := c.pml.Send(&c.c.P2P, buf, dest, tag, mode); err != nil {
 		return c.fail(op, err)
@@ -43,51 +46,92 @@ func (c *Comm) sendUnseen(op string, buf Buffer, dest, tag int, mode pml.Mode) e
 	return nil
 }
 
+// The checks of arguments give an error that the error handler has not seen: whoever makes them hands it to refuse, and the call ends
+// there, whatever the handler makes of it.
+
+// refuse completes the error of a check.
+func (c *Comm) refuse(op string, err error) error {
+	if c == nil {
+		return err
+	}
+	return c.fail(op, err)
+}
+
+// refused is refuse for calls that give a request.
+func (c *Comm) refused(op string, err error) Request { return failedRequest(c, op, c.refuse(op, err)) }
+
+// checkBuf is checkBuffer and the error handler's answer.
 func (c *Comm) checkBuf(op string, buf Buffer) error {
-	if err := buf.Err(); err != nil {
+	if err := checkBuffer(buf); err != nil {
 		return c.fail(op, err)
 	}
+	return nil
+}
+
+func checkBuffer(buf Buffer) error {
+	if err := buf.Err(); err != nil {
+		return err
+	}
 	if buf.IsInPlace() {
-		return c.badArg(op, ErrBuffer, "InPlace has no meaning here")
+		return core.NewError(ErrBuffer, "InPlace has no meaning here")
+	}
+	return nil
+}
+
+// check looks whether messages can be sent on c.
+func (c *Comm) check(op string) error {
+	switch {
+	case c == nil:
+		return c.usable(op)
+	case c.inst.finalized.Load():
+		return core.NewError(ErrOther, "called after Finalize")
+	case c.freed.Load():
+		return core.NewError(ErrComm, "it has been freed")
 	}
 	return nil
 }
 
 func (c *Comm) checkSend(op string, buf Buffer, dest, tag int) error {
-	if err := c.usable(op); err != nil {
+	if err := c.check(op); err != nil {
 		return err
 	}
-	if err := c.checkBuf(op, buf); err != nil {
+	if err := checkBuffer(buf); err != nil {
 		return err
 	}
 	if dest != ProcNull && uint(dest) >= uint(c.size) {
-		return c.badRank(op, dest)
+		return c.noRank(dest)
 	}
-	return c.checkTag(op, tag, false)
+	return c.checkTag(tag, false)
 }
 
-func (c *Comm) checkTag(op string, tag int, wild bool) error {
+func (c *Comm) noRank(rank int) error {
+	err := core.NewError(ErrRank, "ranks of this communicator are 0 to %d", c.size-1)
+	err.Peer = rank
+	return err
+}
+
+func (c *Comm) checkTag(tag int, wild bool) error {
 	if uint(tag) <= uint(c.tagUB) || (wild && tag == AnyTag) {
 		return nil
 	}
-	return c.badArg(op, ErrTag, "tag %d; tags are 0 to %d", tag, c.tagUB)
+	return core.NewError(ErrTag, "tag %d; tags are 0 to %d", tag, c.tagUB)
 }
 
 func (c *Comm) checkRecv(op string, buf Buffer, source, tag int) error {
-	if err := c.usable(op); err != nil {
+	if err := c.check(op); err != nil {
 		return err
 	}
-	if err := c.checkBuf(op, buf); err != nil {
+	if err := checkBuffer(buf); err != nil {
 		return err
 	}
-	return c.checkFrom(op, source, tag)
+	return c.checkFrom(source, tag)
 }
 
-func (c *Comm) checkFrom(op string, source, tag int) error {
+func (c *Comm) checkFrom(source, tag int) error {
 	if source != ProcNull && source != AnySource && uint(source) >= uint(c.size) {
-		return c.badRank(op, source)
+		return c.noRank(source)
 	}
-	return c.checkTag(op, tag, true)
+	return c.checkTag(tag, true)
 }
 
 // procNullStatus is the status of a receive from ProcNull (MPI-3.1 §3.11).
@@ -116,7 +160,7 @@ func (c *Comm) recv(op string, buf Buffer, source, tag int) (Status, error) {
 
 func (c *Comm) recvUnseen(op string, buf Buffer, source, tag int) (Status, error) {
 	if err := c.checkRecv(op, buf, source, tag); err != nil {
-		return core.EmptyStatus(), err
+		return core.EmptyStatus(), c.refuse(op, err)
 	}
 	if source == ProcNull {
 		return procNullStatus(), nil
@@ -162,7 +206,7 @@ func (c *Comm) isendOdd(op string, buf Buffer, dest, tag int, mode pml.Mode) Req
 
 func (c *Comm) isendUnseen(op string, buf Buffer, dest, tag int, mode pml.Mode) Request {
 	if err := c.checkSend(op, buf, dest, tag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
 	if dest == ProcNull {
 		return doneRequest(c, op, core.EmptyStatus())
@@ -191,7 +235,7 @@ func (c *Comm) irecvOdd(buf Buffer, source, tag int) Request {
 
 func (c *Comm) irecvUnseen(buf Buffer, source, tag int) Request {
 	if err := c.checkRecv("Irecv", buf, source, tag); err != nil {
-		return failedRequest(c, "Irecv", err)
+		return c.refused("Irecv", err)
 	}
 	if source == ProcNull {
 		return doneRequest(c, "Irecv", procNullStatus())

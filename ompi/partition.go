@@ -166,10 +166,10 @@ func (c *Comm) PsendInit(buf Buffer, partitions, dest, tag int) Request {
 func (c *Comm) psendInit(buf Buffer, partitions, dest, tag int) Request {
 	const op = "Psend_init"
 	if err := c.checkSend(op, buf, dest, tag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
-	if err := c.checkPartitions(op, buf, partitions); err != nil {
-		return failedRequest(c, op, err)
+	if err := checkPartitions(buf, partitions); err != nil {
+		return c.refused(op, err)
 	}
 	p := &psend{c: c, dest: dest, marks: newMarks(partitions)}
 	p.Engine, p.Owner = c.inst.engine, p
@@ -181,7 +181,7 @@ func (c *Comm) psendInit(buf Buffer, partitions, dest, tag int) Request {
 	}
 	if dest != ProcNull {
 		if err := p.open(); err != nil {
-			return failedRequest(c, op, c.fail(op, err))
+			return c.refused(op, err)
 		}
 	}
 	return Request{p.Handle(), c}
@@ -199,10 +199,10 @@ func (c *Comm) PrecvInit(buf Buffer, partitions, source, tag int) Request {
 func (c *Comm) precvInit(buf Buffer, partitions, source, tag int) Request {
 	const op = "Precv_init"
 	if err := c.checkSend(op, buf, source, tag); err != nil { // its rules: there are no wildcards
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
-	if err := c.checkPartitions(op, buf, partitions); err != nil {
-		return failedRequest(c, op, err)
+	if err := checkPartitions(buf, partitions); err != nil {
+		return c.refused(op, err)
 	}
 	p := newPrecv(c, buf, partitions, source, tag)
 	h := p.Handle()
@@ -214,12 +214,12 @@ func (c *Comm) precvInit(buf Buffer, partitions, source, tag int) Request {
 	return Request{h, c}
 }
 
-func (c *Comm) checkPartitions(op string, buf Buffer, n int) error {
+func checkPartitions(buf Buffer, n int) error {
 	switch {
 	case n < 0 || n > maxPartitions:
-		return c.badArg(op, ErrArg, "%d partitions; there can be 0 to %d", n, maxPartitions)
+		return core.NewError(ErrArg, "%d partitions; there can be 0 to %d", n, maxPartitions)
 	case n == 0 && buf.Count() != 0, n > 0 && buf.Count()%int64(n) != 0:
-		return c.badArg(op, ErrCount, "%d elements cannot be divided into %d partitions", buf.Count(), n)
+		return core.NewError(ErrCount, "%d elements cannot be divided into %d partitions", buf.Count(), n)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (c *Comm) sendInit(op string, buf Buffer, dest, tag int, mode pml.Mode) Req
 
 func (c *Comm) sendInitUnseen(op string, buf Buffer, dest, tag int, mode pml.Mode) Request {
 	if err := c.checkSend(op, buf, dest, tag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
 	if dest == ProcNull {
 		return nullPersistent(c, op, core.EmptyStatus())
@@ -50,7 +50,7 @@ func (c *Comm) RecvInit(buf Buffer, source, tag int) Request {
 func (c *Comm) recvInit(buf Buffer, source, tag int) Request {
 	const op = "Recv_init"
 	if err := c.checkRecv(op, buf, source, tag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
 	if source == ProcNull {
 		return nullPersistent(c, op, procNullStatus())

@@ -24,7 +24,7 @@ func (c *Comm) Probe(source, tag int) (Status, error) {
 
 func (c *Comm) probe(source, tag int) (Status, error) {
 	if err := c.checkRecv("Probe", Buffer{}, source, tag); err != nil {
-		return core.EmptyStatus(), err
+		return core.EmptyStatus(), c.refuse("Probe", err)
 	}
 	if source == ProcNull {
 		return procNullStatus(), nil
@@ -46,7 +46,7 @@ func (c *Comm) Iprobe(source, tag int) (Status, bool, error) {
 
 func (c *Comm) iprobe(source, tag int) (Status, bool, error) {
 	if err := c.checkRecv("Iprobe", Buffer{}, source, tag); err != nil {
-		return core.EmptyStatus(), false, err
+		return core.EmptyStatus(), false, c.refuse("Iprobe", err)
 	}
 	if source == ProcNull {
 		return procNullStatus(), true, nil
@@ -72,7 +72,7 @@ func (c *Comm) Mprobe(source, tag int) (m *Message, st Status, err error) {
 
 func (c *Comm) mprobe(source, tag int) (*Message, Status, error) {
 	if err := c.checkRecv("Mprobe", Buffer{}, source, tag); err != nil {
-		return nil, core.EmptyStatus(), err
+		return nil, core.EmptyStatus(), c.refuse("Mprobe", err)
 	}
 	if source == ProcNull {
 		return &Message{c: c}, procNullStatus(), nil
@@ -98,7 +98,7 @@ func (c *Comm) Improbe(source, tag int) (m *Message, st Status, ok bool, err err
 
 func (c *Comm) improbe(source, tag int) (*Message, Status, bool, error) {
 	if err := c.checkRecv("Improbe", Buffer{}, source, tag); err != nil {
-		return nil, core.EmptyStatus(), false, err
+		return nil, core.EmptyStatus(), false, c.refuse("Improbe", err)
 	}
 	if source == ProcNull {
 		return &Message{c: c}, procNullStatus(), true, nil
@@ -142,11 +142,11 @@ func (m *Message) irecv(op string, buf Buffer) Request {
 		return failedRequest(nil, op, &core.Error{Class: ErrRequest, Op: op, Peer: Undefined, Index: -1})
 	}
 	c := m.c
-	if err := c.usable(op); err != nil {
-		return failedRequest(c, op, err)
+	if err := c.check(op); err != nil {
+		return c.refused(op, err)
 	}
-	if err := c.checkBuf(op, buf); err != nil {
-		return failedRequest(c, op, err)
+	if err := checkBuffer(buf); err != nil {
+		return c.refused(op, err)
 	}
 	if m.m == nil {
 		return doneRequest(c, op, procNullStatus())

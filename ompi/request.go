@@ -275,6 +275,7 @@ func (r Request) status() (st Status, ok bool, err error) {
 	}
 	st, op, final := q.Status, q.Op, q.Final
 	q.Engine.Unlock()
+	st.Err = r.c.explain(op, st.Err) // the error handler learns of it when the request is waited for
 	if final != nil {
 		if err := final.Query(&st); err != nil {
 			return st, true, r.failure(op, err, -1)

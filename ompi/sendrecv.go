@@ -16,10 +16,10 @@ func (c *Comm) Sendrecv(send Buffer, dest, sendTag int, recv Buffer, source, rec
 
 func (c *Comm) sendrecv(op string, send Buffer, dest, sendTag int, recv Buffer, source, recvTag int) (Status, error) {
 	if err := c.checkSend(op, send, dest, sendTag); err != nil {
-		return core.EmptyStatus(), err
+		return core.EmptyStatus(), c.refuse(op, err)
 	}
 	if err := c.checkRecv(op, recv, source, recvTag); err != nil {
-		return core.EmptyStatus(), err
+		return core.EmptyStatus(), c.refuse(op, err)
 	}
 	return c.exchange(op, send, dest, sendTag, recv, source, recvTag)
 }
@@ -67,10 +67,10 @@ func (c *Comm) SendrecvReplace(buf Buffer, dest, sendTag, source, recvTag int) (
 
 func (c *Comm) replace(op string, buf Buffer, dest, sendTag, source, recvTag int) (Status, error) {
 	if err := c.checkSend(op, buf, dest, sendTag); err != nil {
-		return core.EmptyStatus(), err
+		return core.EmptyStatus(), c.refuse(op, err)
 	}
-	if err := c.checkFrom(op, source, recvTag); err != nil {
-		return core.EmptyStatus(), err
+	if err := c.checkFrom(source, recvTag); err != nil {
+		return core.EmptyStatus(), c.refuse(op, err)
 	}
 	out := buf
 	if dest != ProcNull {
@@ -91,10 +91,10 @@ func (c *Comm) Isendrecv(send Buffer, dest, sendTag int, recv Buffer, source, re
 
 func (c *Comm) isendrecv(op string, send Buffer, dest, sendTag int, recv Buffer, source, recvTag int) Request {
 	if err := c.checkSend(op, send, dest, sendTag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
 	if err := c.checkRecv(op, recv, source, recvTag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
 	i := c.inst
 	i.engine.Lock()
