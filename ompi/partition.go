@@ -46,7 +46,9 @@ func (c *Comm) partPeer(rank int) *partPeer {
 // want gives a new receive its offer, when that is there, and else enters it for the next one.
 func (p *partPeer) want(r *precv) {
 	if list := p.offers[r.tag]; len(list) > 0 {
-		p.offers[r.tag] = list[1:]
+		if p.offers[r.tag] = list[1:]; len(list) == 1 {
+			delete(p.offers, r.tag)
+		}
 		r.meet(list[0])
 		return
 	}
@@ -128,6 +130,7 @@ func (w *partWork) add(i *Instance, x partWorker) {
 		w.source = i.engine.AddPoller(w)
 	}
 	w.source.On()
+	i.engine.Wake() // the driver may sleep over something else, and who waits for this be parked
 }
 
 // Poll implements progress.Poller.

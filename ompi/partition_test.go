@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/ompi"
@@ -397,6 +398,79 @@ func TestPartitionFreedComm(t *testing.T) {
 			}
 			m.ok(c.Free())
 		}
+		return m.err
+	})
+}
+
+// TestPartitionAsleep: the work that hooks leave is done though the goroutine that drives has gone to sleep over something else.
+func TestPartitionAsleep(t *testing.T) {
+	for _, ranks := range []int{1, 2} {
+		job(t, ranks, func(w *ompi.Comm) error {
+			var m must
+			peer := ranks - 1 - w.Rank()
+			other := make(chan error)
+			go func() {
+				_, err := w.Recv(ompi.Slice[byte](nil), peer, 99)
+				other <- err
+			}()
+			for round := range 3 {
+				out, in := []int64{1, 2, int64(round)}, make([]int64, 3)
+				s := w.PsendInit(ompi.Slice(out), 3, peer, round)
+				time.Sleep(25 * time.Millisecond) // the offer is there, and the driver sleeps
+				r := w.PrecvInit(ompi.Slice(in), 1, peer, round)
+				m.ok(r.Start())
+				m.ok(s.Start())
+				for k := range 3 {
+					m.ok(s.Pready(k))
+				}
+				m.ok(ompi.WaitAll(s, r))
+				m.that(in[2] == int64(round), "round %d: %v", round, in)
+			}
+			m.ok(w.Barrier())
+			m.ok(w.Send(ompi.Slice[byte](nil), peer, 99))
+			m.ok(<-other)
+			return m.err
+		})
+	}
+}
+
+// TestPartitionAggregation: small partitions that are ready while there is no room for messages share them.
+func TestPartitionAggregation(t *testing.T) {
+	const parts = 20_000
+	marked := make(chan struct{})
+	job(t, 2, func(w *ompi.Comm) error {
+		var m must
+		b := make([]int64, parts)
+		if w.Rank() == 1 {
+			r := w.PrecvInit(ompi.Slice(b), 10, 0, 0)
+			m.ok(r.Start())
+			<-marked
+			_, err := r.Wait()
+			m.ok(err)
+			for i := range b {
+				m.that(b[i] == int64(i), "partition %d is %d", i, b[i])
+			}
+			return m.err
+		}
+		s := w.PsendInit(ompi.Slice(b), parts, 1, 0)
+		p, err := w.Instance().Pvars()
+		m.ok(err)
+		p.Reset()
+		m.ok(s.Start())
+		for i := range b {
+			b[i] = int64(i)
+			m.ok(s.Pready(i))
+		}
+		close(marked)
+		_, err = s.Wait()
+		m.ok(err)
+		var n uint64
+		for _, v := range p.Read() {
+			if v.Name == "ompi_pml_messages_sent_total" {
+				n += v.Value
+			}
+		}
+		m.that(n < parts/10, "%d messages for %d partitions", n, parts)
 		return m.err
 	})
 }
