@@ -130,7 +130,6 @@ func (w *partWork) add(i *Instance, x partWorker) {
 		w.source = i.engine.AddPoller(w)
 	}
 	w.source.On()
-	i.engine.Wake() // the driver may sleep over something else, and who waits for this be parked
 }
 
 // Poll implements progress.Poller.

@@ -133,11 +133,13 @@ func (e *Engine) AddPoller(p Poller) *Source {
 	return s
 }
 
-// On has the source polled. The caller holds the token.
+// On has the source polled. The caller holds the token. A driver that sleeps over something else wakes: nobody but it polls, and who waits
+// for what the source has is parked.
 func (s *Source) On() {
 	if s.at < 0 {
 		s.at = len(s.e.high)
 		s.e.high = append(s.e.high, s)
+		s.e.Wake()
 	}
 }
 
