@@ -73,7 +73,8 @@ type Args struct {
 }
 
 // Bytes is the size by which algorithms are chosen, equal on all ranks wherever the standard makes it so: of one rank's data, for
-// gather, scatter, allgather and alltoall of one block. v and w forms know only their own sizes: 0.
+// gather, scatter, allgather and alltoall of one block, for allgatherv of all of them divided by their number. Of other v and w forms the
+// ranks know only their own sizes: 0.
 func (a *Args) Bytes(rank, size int) int64 {
 	n := int64(size)
 	switch a.Kind {
@@ -93,6 +94,12 @@ func (a *Args) Bytes(rank, size int) int64 {
 		return a.Recv.Bytes()
 	case Allgather, Alltoall:
 		return a.Recv.Bytes() / n
+	case Allgatherv:
+		sum := 0
+		for _, k := range a.RecvCounts {
+			sum += k
+		}
+		return part(a.Recv, 0, int64(sum)).Bytes() / n
 	case ReduceScatter:
 		return a.own().Bytes()
 	case ReduceScatterBlock:
@@ -108,6 +115,9 @@ func (a *Args) own() core.Buffer {
 	}
 	return a.Send
 }
+
+// sum is where the result of a reduction belongs: recv may have room for more.
+func (a *Args) sum() core.Buffer { return part(a.Recv, 0, a.own().Count()) }
 
 // Algorithm is one way to carry out an operation.
 type Algorithm struct {
