@@ -41,6 +41,15 @@ var kindNames = [Kinds]string{
 // String is the operation's name in parameters, tables and metrics.
 func (k Kind) String() string { return kindNames[k] }
 
+// Reduces tells the operations that have an Op.
+func (k Kind) Reduces() bool {
+	switch k {
+	case Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan:
+		return true
+	}
+	return false
+}
+
 // KindNamed is the operation of that name.
 func KindNamed(name string) (Kind, bool) {
 	for k, n := range kindNames {
