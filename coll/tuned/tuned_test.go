@@ -2,6 +2,7 @@ package tuned_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/ompi-go/ompi-go/coll"
@@ -10,6 +11,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/coll/tuned"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/metrics"
 )
 
 // params are the parameters with the given settings, name and value in turn.
@@ -43,7 +45,7 @@ func shuffled(n int) []int {
 }
 
 // start runs ranks over a fabric on which messages above a few bytes wait for their receiver.
-func start(settings ...string) colltest.Start {
+func start(used *uses, settings ...string) colltest.Start {
 	return func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
 		reg, p := params(t, settings...)
 		f := colltest.NewFabric(n, 40)
@@ -63,6 +65,7 @@ func start(settings ...string) colltest.Start {
 			if err := tbl.Close(); err != nil {
 				t.Error(err)
 			}
+			used.add(fs)
 		})
 		if sends, recvs := f.Pending(); sends+recvs != 0 {
 			t.Errorf("%d messages nobody received and %d receives nobody sent to are left over", sends, recvs)
@@ -90,13 +93,41 @@ func most() int {
 	return n
 }
 
+// uses are the algorithms that have run, by "operation algorithm".
+type uses struct {
+	mu  sync.Mutex
+	ran map[string]uint64
+}
+
+func (u *uses) add(fs []coll.Factory) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, f := range fs {
+		f.(metrics.Source).Metrics(func(d *metrics.Desc, n uint64, labels ...string) {
+			if d.Name == "ompi_coll_operations_total" {
+				u.ran[labels[1]+" "+labels[2]] += n
+			}
+		})
+	}
+}
+
 // TestAlgorithms runs every algorithm of every operation on every number of ranks that it may find odd.
 func TestAlgorithms(t *testing.T) {
+	used := &uses{ran: make(map[string]uint64)}
 	for i := range most() {
 		only := func(k alg.Kind) bool { return i < len(alg.List(k)) }
-		t.Run(fmt.Sprint(i), func(t *testing.T) { colltest.Sample(t, start(forced(i)...), only, sampleSizes...) })
+		t.Run(fmt.Sprint(i), func(t *testing.T) { colltest.Sample(t, start(used, forced(i)...), only, sampleSizes...) })
+	}
+	for k := range alg.Kinds {
+		for _, g := range alg.List(k) {
+			if used.ran[k.String()+" "+g.Name] == 0 {
+				t.Errorf("%s of %s has not run", g.Name, k)
+			}
+		}
 	}
 }
 
 // TestConformance is the whole suite with the table that is built in.
-func TestConformance(t *testing.T) { colltest.Run(t, start(), fullSizes...) }
+func TestConformance(t *testing.T) {
+	colltest.Run(t, start(&uses{ran: make(map[string]uint64)}), fullSizes...)
+}
