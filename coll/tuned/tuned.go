@@ -98,7 +98,7 @@ func (m *module) Choose(a *alg.Args, bytes int64, size int) *alg.Algorithm {
 	if forced := f.forced[a.Kind]; forced != nil {
 		if forced.Serves(a, size) {
 			g, a.Segment = forced, 0
-		} else {
+		} else if size > 1 { // of one rank nobody expects anything
 			f.cannot(m.comm, forced, g)
 		}
 	}
