@@ -136,6 +136,8 @@ type Algorithm struct {
 	index int    // in List
 	// Ordered: operands are combined in the order of ranks, so that the operation need not commute.
 	Ordered bool
+	// Segmented: it sends in pieces of Args.Segment bytes.
+	Segmented bool
 	// Fits tells whether it can serve a number of ranks; nil: any.
 	Fits func(size int) bool
 	Run  func(c *Call, a *Args)

@@ -55,6 +55,7 @@ func TestErrors(t *testing.T) {
 		{"version 1\nbcast\nranks 1\nbytes 0 binomial piece 4k", "r:4: want `bytes SIZE ALGORITHM [segment SIZE]`"},
 		{"version 1\nbcast\nranks 1\nbytes 0 binomial segment x", "r:4: segment: \"x\" is no number"},
 		{"version 1\nbcast\nranks 1\nbytes 0 binomial segment 0", "r:4: a segment of 0 bytes"},
+		{"version 1\nbcast\nranks 1\nbytes 0 linear segment 4k", "r:4: linear does not send in segments"},
 		{"version 1\nbcast\nranks 1\nbytes 0 bruck", "r:4: bcast has no algorithm \"bruck\"; it has binomial, linear"},
 		{"version 1\nbcast\nranks 1\nbytes 0 scatter_allgather", "r:4: scatter_allgather cannot serve every number of ranks"},
 		{"version 1\nbcast\nranks 1\nbytes 0 linear|", "r:4: bcast has no algorithm \"\""},
@@ -86,7 +87,7 @@ func TestAllErrors(t *testing.T) {
 }
 
 func TestChoices(t *testing.T) {
-	table, err := Parse("r", "version 1\ninclude default\nallgather\n ranks 1\n bytes 0 ring\n ranks 4 # from 4 on\n bytes 0 recursive_doubling|neighbor_exchange|bruck\n bytes 2k linear\n bytes 1m ring segment 3\n", whole(t))
+	table, err := Parse("r", "version 1\ninclude default\nallgather\n ranks 1\n bytes 0 ring\n ranks 4 # from 4 on\n bytes 0 recursive_doubling|neighbor_exchange|bruck\n bytes 2k linear\n bytes 1m ring\n", whole(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestChoices(t *testing.T) {
 		segment int64
 	}{
 		{1, 1 << 40, "ring", 0}, {3, 0, "ring", 0}, {4, 0, "recursive_doubling", 0}, {6, 2047, "neighbor_exchange", 0}, {7, 5, "bruck", 0},
-		{4, 2048, "linear", 0}, {100, 1<<20 - 1, "linear", 0}, {100, 1 << 20, "ring", 3}, {100, 1 << 50, "ring", 3},
+		{4, 2048, "linear", 0}, {100, 1<<20 - 1, "linear", 0}, {100, 1 << 20, "ring", 0}, {100, 1 << 50, "ring", 0},
 	} {
 		c := table.For(tc.size)
 		a := alg.Args{Kind: alg.Allgather, Segment: 99}
@@ -136,7 +137,7 @@ func TestSet(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	base := whole(f)
 	f.Add(base.String())
-	f.Add("version 1\ninclude default\nbcast\nranks 1\nbytes 0 binomial\nbytes 64k scatter_allgather|linear segment 5m\nranks 9\nbytes 0 chain\n")
+	f.Add("version 1\ninclude default\nbcast\nranks 1\nbytes 0 binomial\nbytes 64k scatter_allgather|pipeline segment 5m\nranks 9\nbytes 0 chain\n")
 	f.Add("version 1\nreduce noncommutative\nranks 99999999999\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := Parse("r", text, base)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -225,6 +226,8 @@ func (p *parser) takeBytes(words []string) {
 			p.fail("segment: %v", err)
 		} else if r.Segment == 0 {
 			p.fail("a segment of 0 bytes; leave it out for the algorithm's own")
+		} else if !slices.ContainsFunc(r.Algorithms, func(g *alg.Algorithm) bool { return g.Segmented }) {
+			p.fail("%s does not send in segments", words[2])
 		}
 	}
 	*rules = append(*rules, r)
@@ -295,10 +298,13 @@ func kindNames() string {
 	return strings.Join(list, ", ")
 }
 
-// String is the table in the form that Parse reads.
+// String is the table in the form that Parse reads. What it does not have is included.
 func (t *Table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "version %d\n", Version)
+	if !t.complete() {
+		b.WriteString("include default\n")
+	}
 	for k := range alg.Kinds {
 		for order, which := range orders(k) {
 			if len(t.sections[k][order]) == 0 {
@@ -323,6 +329,17 @@ func (t *Table) String() string {
 		}
 	}
 	return b.String()
+}
+
+func (t *Table) complete() bool {
+	for k := range alg.Kinds {
+		for order := range orders(k) {
+			if len(t.sections[k][order]) == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // size writes a number with the largest suffix that leaves it whole.
