@@ -57,7 +57,7 @@ func (s size) square() int64 { return s.n * (s.n - 1) }
 // textbook has what all ranks together send.
 type textbook struct {
 	messages, bytes func(s size) int64
-	same            bool // every rank sends the same number of messages
+	same            bool // every rank sends the same number of messages, so that one is counted for all where they are many
 }
 
 func zero(size) int64 { return 0 }
@@ -211,13 +211,22 @@ func TestTraffic(t *testing.T) {
 				for n := 1; n <= 33; n++ {
 					checkTraffic(t, g, f, n)
 				}
-				checkTraffic(t, g, f, manyRanks)
+				checkTraffic(t, g, f, many(k, g))
 			})
 		}
 	}
 	if known != len(formulas) {
 		t.Errorf("%d formulas for %d algorithms", len(formulas), known)
 	}
+}
+
+// many is a number of ranks at which only formulas that are right hold: fewer where each of them is busy with every other, and has to be
+// looked at.
+func many(k Kind, g *Algorithm) int {
+	if k == Allgatherv || g.Name == "recursive_halving" || g.Name == "scatter_allgather_ring" {
+		return min(manyRanks, 1024)
+	}
+	return manyRanks
 }
 
 func checkTraffic(t *testing.T, g *Algorithm, f textbook, n int) {

@@ -12,6 +12,9 @@ import "github.com/ompi-go/ompi-go/core"
 // halves are the parts into which the data is divided.
 type halves struct {
 	work core.Buffer
+	own  core.Buffer // the operand, while fresh
+	// fresh: nothing has been combined yet, and work is to be written first.
+	fresh bool
 	offs []int // where each part begins, and the end; nil: the parts are nearly equal
 	team team
 	me   int
@@ -38,6 +41,29 @@ func (c *Call) merge(op *core.Op, in, acc core.Buffer, lower bool) {
 	}
 }
 
+// gain receives parts i up to, not including, j from another, of a lower or higher rank, sends it something at the same time, and
+// combines. The first time, messages come straight to their place where the operand need not be there: this spares a copy.
+func (c *Call) gain(h *halves, op *core.Op, out core.Buffer, i, j, peer int, lower bool) {
+	acc := h.parts(i, j)
+	direct := h.fresh && (!lower || op.Commutative())
+	in := acc
+	if !direct {
+		in = c.typed(0, acc.Type(), acc.Count())
+	}
+	c.ringStep(out, peer, in, peer)
+	switch {
+	case acc.Bytes() == 0:
+	case direct:
+		c.apply(op, between(h.own, h.at(i), h.at(j)), acc)
+	case h.fresh:
+		c.copy(acc, between(h.own, h.at(i), h.at(j)))
+		fallthrough
+	default:
+		c.merge(op, in, acc, lower)
+	}
+	h.fresh = false
+}
+
 // reduceHalves gives the part that is complete here afterwards. Scratch buffer 0 is used.
 func (c *Call) reduceHalves(h *halves, op *core.Op) int {
 	lo, width := 0, h.team.size
@@ -47,12 +73,15 @@ func (c *Call) reduceHalves(h *halves, op *core.Op) int {
 		if h.me&mask != 0 {
 			keep, give = give, keep
 		}
-		mine := h.parts(keep, keep+width)
-		in := c.typed(0, h.work.Type(), mine.Count())
-		peer := h.team.rank(h.me ^ mask)
-		c.ringStep(h.parts(give, give+width), peer, in, peer)
-		c.merge(op, in, mine, h.me&mask != 0)
+		out := h.parts(give, give+width)
+		if h.fresh {
+			out = between(h.own, h.at(give), h.at(give+width))
+		}
+		c.gain(h, op, out, keep, keep+width, h.team.rank(h.me^mask), h.me&mask != 0)
 		lo = keep
+	}
+	if h.fresh {
+		c.copy(h.work, h.own)
 	}
 	return lo
 }
@@ -97,12 +126,9 @@ func (c *Call) collectHalves(h *halves, lo, top int) {
 
 // takePartner receives the operand of the rank for which this one acts, too, and combines it with what is in h.work.
 func (c *Call) takePartner(h *halves, op *core.Op) {
-	if !h.team.paired(h.me) {
-		return
+	if h.team.paired(h.me) {
+		c.gain(h, op, nothing(), 0, h.team.size, c.rank^1, c.rank&1 == 1)
 	}
-	in := c.typed(0, h.work.Type(), h.work.Count())
-	c.recv(in, c.rank^1)
-	c.merge(op, in, h.work, c.rank&1 == 1)
 }
 
 // allreduceRabenseifner: reduce-scatter by halving, then an allgather the same way back.
@@ -111,15 +137,12 @@ func allreduceRabenseifner(c *Call, a *Args) {
 	if own.Bytes() == 0 {
 		return
 	}
-	h := halves{work: recv, team: newTeam(c.size, none)}
+	h := halves{work: recv, own: own, fresh: !a.Send.IsInPlace(), team: newTeam(c.size, none)}
 	var acts bool
 	if h.me, acts = h.team.member(c.rank); !acts {
 		c.send(own, c.rank^1)
 		c.recv(recv, c.rank^1)
 		return
-	}
-	if !a.Send.IsInPlace() {
-		c.copy(recv, own)
 	}
 	c.takePartner(&h, a.Op)
 	c.gatherHalves(&h, c.reduceHalves(&h, a.Op))
@@ -134,7 +157,7 @@ func reduceRabenseifner(c *Call, a *Args) {
 	if own.Bytes() == 0 {
 		return
 	}
-	h := halves{team: newTeam(c.size, a.Root)}
+	h := halves{own: own, fresh: !a.Send.IsInPlace(), team: newTeam(c.size, a.Root)}
 	var acts bool
 	if h.me, acts = h.team.member(c.rank); !acts {
 		c.send(own, c.rank^1)
@@ -144,9 +167,6 @@ func reduceRabenseifner(c *Call, a *Args) {
 		h.work = a.sum()
 	} else {
 		h.work = c.typed(1, own.Type(), own.Count())
-	}
-	if !a.Send.IsInPlace() {
-		c.copy(h.work, own)
 	}
 	c.takePartner(&h, a.Op)
 	top, _ := h.team.member(a.Root)
