@@ -15,9 +15,9 @@ type halves struct {
 	own  core.Buffer // the operand, while fresh
 	// fresh: nothing has been combined yet, and work is to be written first.
 	fresh bool
-	offs []int // where each part begins, and the end; nil: the parts are nearly equal
-	team team
-	me   int
+	offs  []int // where each part begins, and the end; nil: the parts are nearly equal
+	team  team
+	me    int
 }
 
 func (h *halves) at(i int) int64 {

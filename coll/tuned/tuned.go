@@ -11,6 +11,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/coll"
@@ -33,10 +34,10 @@ func (component) Options() any      { return new(Options) }
 //go:embed default.rules
 var defaultRules string
 
-// builtIn is the table of default.rules.
-func builtIn() (*rules.Table, error) {
+// builtIn gives the table of default.rules. It never changes, so the instances of a process share it.
+var builtIn = sync.OnceValues(func() (*rules.Table, error) {
 	return rules.Parse("coll/tuned/default.rules", defaultRules, nil)
-}
+})
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
