@@ -122,3 +122,91 @@ func TestLaunchedAlgorithms(t *testing.T) {
 		})
 	}
 }
+
+// TestLargeData runs every algorithm on more data than its segments, rendezvous limits and quick sends hold, in the blocking and the
+// non-blocking form.
+func TestLargeData(t *testing.T) {
+	const n, block = 5, 30011
+	for i := range 8 {
+		opts := []Option{WithParam("coll", "^sm")}
+		for k := range alg.NeighborAllgather {
+			if list := alg.List(k); i < len(list) && len(list) > 1 {
+				opts = append(opts, WithParam(fmt.Sprintf("coll_tuned_%s_algorithm", k), list[i].Name))
+			}
+		}
+		err := Run(context.Background(), n, func(w *Comm) error {
+			one, other := make([]int64, block), make([]int64, block)
+			whole, wholeToo := make([]int64, n*block), make([]int64, n*block)
+			value := func(rank, at int) int64 { return int64(rank+1)*1_000_003 + int64(at) }
+			sum := func(at int) int64 { return n*(n+1)/2*1_000_003 + n*int64(at) }
+			check := func(what string, got []int64, want func(at int) int64) error {
+				for at, x := range got {
+					if x != want(at) {
+						return fmt.Errorf("algorithms %d, rank %d: %s: element %d is %d, want %d", i, w.Rank(), what, at, x, want(at))
+					}
+				}
+				return nil
+			}
+			fill := func(s []int64, rank int) {
+				for at := range s {
+					s[at] = value(rank, at)
+				}
+			}
+			fill(one, w.Rank())
+			fill(whole, w.Rank())
+			forms := func(blocking func() error, request func() Request, verify func() error) error {
+				if err := errors.Join(blocking(), verify()); err != nil {
+					return err
+				}
+				clear(other)
+				clear(wholeToo)
+				_, err := request().Wait()
+				return errors.Join(err, verify())
+			}
+			counts := make([]int, n)
+			for r := range counts {
+				counts[r] = block
+			}
+			mine, its, all, allToo := Slice(one), Slice(other), Slice(whole), Slice(wholeToo)
+			return errors.Join(
+				forms(func() error { fill(wholeToo, w.Rank()); return w.Bcast(allToo, 3) },
+					func() Request { fill(wholeToo, w.Rank()); return w.Ibcast(allToo, 3) },
+					func() error { return check("bcast", wholeToo, func(at int) int64 { return value(3, at) }) }),
+				forms(func() error { return w.Allreduce(all, allToo, Sum) },
+					func() Request { return w.Iallreduce(all, allToo, Sum) },
+					func() error { return check("allreduce", wholeToo, sum) }),
+				forms(func() error { return w.Reduce(all, allToo, Sum, 2) },
+					func() Request { return w.Ireduce(all, allToo, Sum, 2) },
+					func() error {
+						if w.Rank() != 2 {
+							return nil
+						}
+						return check("reduce", wholeToo, sum)
+					}),
+				forms(func() error { return w.Allgather(mine, allToo) },
+					func() Request { return w.Iallgather(mine, allToo) },
+					func() error {
+						return check("allgather", wholeToo, func(at int) int64 { return value(at/block, at%block) })
+					}),
+				forms(func() error { return w.Allgatherv(mine, allToo, counts, nil) },
+					func() Request { return w.Iallgatherv(mine, allToo, counts, nil) },
+					func() error {
+						return check("allgatherv", wholeToo, func(at int) int64 { return value(at/block, at%block) })
+					}),
+				forms(func() error { return w.Alltoall(all, allToo) },
+					func() Request { return w.Ialltoall(all, allToo) },
+					func() error {
+						return check("alltoall", wholeToo, func(at int) int64 { return value(at/block, w.Rank()*block+at%block) })
+					}),
+				forms(func() error { return w.ReduceScatterBlock(all, its, Sum) },
+					func() Request { return w.IreduceScatterBlock(all, its, Sum) },
+					func() error {
+						return check("reduce_scatter_block", other, func(at int) int64 { return sum(w.Rank()*block + at) })
+					}),
+			)
+		}, opts...)
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -25,7 +25,8 @@ const tuneUsage = `usage: ompi-bench tune --out FILE [-n N] [--ranks LIST] [--op
   -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun
   --ranks   numbers of ranks to measure, such as 2,4,8 (default powers of two, and all)
   --ops     operations, such as bcast,allreduce (default all that have a choice); the others are left to the built-in table
-  -m        sizes in bytes, four times as large in each step (default 4:1048576)
+  -m        sizes in bytes, four times as large in each step (default 4:1048576); operations that need as much for every
+            rank are measured up to 8 MiB for all, less where many ranks share a process
   --budget  time for one algorithm at one size (default 20ms)
 `
 

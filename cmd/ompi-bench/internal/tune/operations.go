@@ -10,17 +10,23 @@ import (
 // memory is a rank's buffers, of numbers so that reductions have something to add.
 type memory struct{ send, recv []float32 }
 
-// maxMemory bounds each of a rank's buffers, in bytes.
-const maxMemory = 8 << 20
+// A rank's buffers have so many bytes each, those of all ranks of a process together so many.
+const rankMemory, processMemory = 8 << 20, 1 << 30
 
-// elements are how many numbers of a buffer an operation needs at a size, and whether the size makes sense for it.
-func elements(k alg.Kind, ranks int, bytes int64) (n int, ok bool) {
+// room is the size of a rank's buffers. The largest size asked for always fits; operations that need as much for every rank leave out
+// sizes that do not.
+func (o *Options) room() int64 {
+	return max(o.Max, min(rankMemory, processMemory/2/int64(max(1, o.Goroutines)))) / 4 * 4
+}
+
+// elements are how many numbers of a buffer an operation needs at a size.
+func elements(k alg.Kind, ranks int, bytes int64) int64 {
 	total := bytes
 	switch k {
 	case alg.Gather, alg.Scatter, alg.Allgather, alg.Allgatherv, alg.Alltoall, alg.Alltoallv, alg.Alltoallw, alg.ReduceScatterBlock:
 		total *= int64(ranks)
 	}
-	return int(total / 4), total <= maxMemory && bytes%4 == 0
+	return total / 4
 }
 
 // sized tells the operations of which a table knows the size on every rank; of others one size stands for all.
@@ -35,7 +41,7 @@ func sized(k alg.Kind) bool {
 // call gives a closure that carries the operation out on c, at rank 0 as the root.
 func (m *memory) call(c *ompi.Comm, p point, op *ompi.Op) (func() error, error) {
 	n := c.Size()
-	total, _ := elements(p.kind, n, p.bytes)
+	total := int(elements(p.kind, n, p.bytes))
 	block := int(p.bytes / 4)
 	whole, out := ompi.Slice(m.send[:total]), ompi.Slice(m.recv[:total])
 	mine, its := ompi.Slice(m.send[:min(block, total)]), ompi.Slice(m.recv[:min(block, total)])

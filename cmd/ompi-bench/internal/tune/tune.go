@@ -78,7 +78,7 @@ func (t *tuner) run() error {
 	if n := slices.Max(t.Ranks); n > t.world.Size() {
 		return fmt.Errorf("tune: %d ranks are to be measured, the job has %d", n, t.world.Size())
 	}
-	t.mem = memory{make([]float32, maxMemory/4), make([]float32, maxMemory/4)}
+	t.mem = memory{make([]float32, t.room()/4), make([]float32, t.room()/4)}
 	t.results = results{}
 	t.progress = report.NewProgress(os.Stderr)
 	for _, n := range t.Ranks {
@@ -143,13 +143,13 @@ func (t *tuner) points(n int) []point {
 			if !sized(k) {
 				size := int64(0)
 				if k != alg.Barrier {
-					size = min(max(t.Min, unsizedBytes), t.Max)
+					size = min(max(t.Min, unsizedBytes), t.Max, t.room()/int64(n)/4*4)
 				}
 				list = append(list, point{k, commutative, n, size})
 				continue
 			}
 			for size := t.Min; size <= t.Max; size *= 4 {
-				if _, ok := elements(k, n, size); ok {
+				if elements(k, n, size)*4 <= t.room() {
 					list = append(list, point{k, commutative, n, size})
 				}
 			}
