@@ -223,7 +223,7 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 
 func (i *Instance) openComms(reg *mca.Registry) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: i.Say})
 	if err != nil {
 		return err
 	}

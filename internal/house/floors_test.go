@@ -18,6 +18,7 @@ var floors = [][]string{
 	{"bml"},
 	{"pml"},
 	{"coll/alg"},
+	{"coll/rules"},
 	{"coll"},
 	{"ompi"},
 	{"bench"},
@@ -29,7 +30,7 @@ var floors = [][]string{
 var frameworks = []string{"btl", "bml", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
-var libraries = []string{"coll/alg"}
+var libraries = []string{"coll/alg", "coll/rules"}
 
 // reserved packages are for those who are named here only.
 var reserved = map[string][]string{
