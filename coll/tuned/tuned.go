@@ -41,7 +41,7 @@ var builtIn = sync.OnceValues(func() (*rules.Table, error) {
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML, say: env.Say, Uses: alg.Uses{Component: "tuned"}}
+	f := &factory{pml: env.PML, say: env.Say, Uses: alg.Uses{Component: "tuned", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "tuned", &f.opts); err != nil {
 		return nil, err
 	}
@@ -74,8 +74,10 @@ type factory struct {
 	alg.Uses
 }
 
-// Query implements coll.Factory: every communicator will do.
-func (f *factory) Query(c *core.Comm) (priority int, ok bool) { return f.opts.Priority, true }
+// Query implements coll.Factory: every intracommunicator will do.
+func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
+	return f.opts.Priority, c.Remote() == nil
+}
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {
