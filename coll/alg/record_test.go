@@ -29,7 +29,7 @@ func TestReductionsOverAbsoluteAddresses(t *testing.T) {
 				}
 				refused := 0
 				for rank := range 7 {
-					switch _, err := record(nil, g, &a, Call{rank: rank, size: 7}); {
+					switch _, err := record(nil, g, &a, rank, 7, 7); {
 					case errors.Is(err, core.ErrType):
 						refused++
 					case err != nil:
@@ -52,7 +52,7 @@ func TestScheduleIsReused(t *testing.T) {
 	}
 	g := Named(Allreduce, "rabenseifner")
 	a := Args{Kind: Allreduce, Op: core.Sum, Send: buffer(data), Recv: buffer(sum)}
-	s, err := record(nil, g, &a, Call{rank: 2, size: 7})
+	s, err := record(nil, g, &a, 2, 7, 7)
 	if err != nil || len(s.Steps) == 0 {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestScheduleIsReused(t *testing.T) {
 			t.Fatal("a step still names the user's memory")
 		}
 	}
-	again, err := record(s, g, &a, Call{rank: 2, size: 7})
+	again, err := record(s, g, &a, 2, 7, 7)
 	if err != nil || again != s || len(s.Steps) != steps || &s.Steps[0] != first {
 		t.Errorf("recorded anew: %v, %d steps, %d before", err, len(s.Steps), steps)
 	}

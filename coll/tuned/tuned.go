@@ -74,7 +74,7 @@ type factory struct {
 	alg.Uses
 }
 
-// Query implements coll.Factory: every communicator of one group will do.
+// Query implements coll.Factory: every intracommunicator will do.
 func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
 	return f.opts.Priority, c.Remote() == nil
 }

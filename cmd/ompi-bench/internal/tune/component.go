@@ -51,7 +51,7 @@ type picker struct {
 const priority = 1000
 
 // Query implements coll.Factory.
-func (p *picker) Query(*core.Comm) (int, bool) { return priority, true }
+func (p *picker) Query(c *core.Comm) (int, bool) { return priority, c.Remote() == nil }
 
 // Enable implements coll.Factory.
 func (p *picker) Enable(c *core.Comm, _ *coll.Table) (coll.Module, error) {
