@@ -52,6 +52,7 @@ type Instance struct {
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
 	said       map[string]uint64          // fallbacks by key; guarded by the token
 	news       deathNews
+	trace      tracing
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
@@ -84,6 +85,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err := params.Decode("mpi", "", &mpi); err != nil {
 		return nil, err
 	}
+	i.trace = newTracing(&mpi)
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
@@ -119,7 +121,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 	if err := rte.PutArch(i.job, arch); err != nil {
 		return err
 	}
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -212,7 +214,7 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 
 func (i *Instance) openComms(reg *mca.Registry) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring})
 	if err != nil {
 		return err
 	}
@@ -375,6 +377,9 @@ func (i *Instance) Finalize() error {
 		}
 	}
 	if e := i.teardown(); err == nil && i.fatal.Load() == nil {
+		err = e
+	}
+	if e := i.writeTrace(); err == nil {
 		err = e
 	}
 	if e := i.job.Finalize(); err == nil {

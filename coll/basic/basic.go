@@ -44,7 +44,7 @@ func (component) Options() any      { return new(Options) }
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "basic"}}
+	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "basic", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "basic", &f.opts); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (component) Options() any      { return new(Options) }
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "inter"}}
+	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "inter", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "inter", &f.opts); err != nil {
 		return nil, err
 	}
