@@ -263,6 +263,10 @@ func (i *Instance) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause e
 		return // everybody has said goodbye already
 	}
 	if !dead && i.bml != nil && i.bml.Drop(m, p) {
+		i.Say("btl-path", fmt.Sprintf("btl %s has lost its connection to rank %d, others go on without it: %v", m.Name(), p.Rank, cause))
+		if i.pml != nil {
+			i.pml.PathsChanged(p)
+		}
 		return
 	}
 	i.procFailed(p, cause)

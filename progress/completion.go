@@ -28,16 +28,3 @@ func (e *Engine) Complete(c *Completion) {
 	relaxed.Store32(&c.state, 1)
 	e.dirty = true
 }
-
-// AnyOf is done when one of its members is.
-type AnyOf []*Completion
-
-// Done reports whether a member is done.
-func (s *AnyOf) Done() bool {
-	for _, c := range *s {
-		if c.Done() {
-			return true
-		}
-	}
-	return false
-}

@@ -85,7 +85,7 @@ type Engine struct {
 	parked  atomic.Int32  // entries of waiters, and 1 while the driver sleeps
 	outside atomic.Int32  // parked waiters whose conditions nobody completes here: see WaitOutside
 	bell    chan struct{} // the ring when there are no file descriptors
-	wmu     sync.Mutex    // guards waiters and nap; a leaf lock
+	wmu     sync.Mutex    // guards waiters and nap, and fds.bell against its end; a leaf lock
 	nap     Cond          // what the sleeping driver waits for, else nil
 	parks   atomic.Uint64
 	tests   atomic.Uint32 // see Yield
@@ -232,5 +232,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
+	e.wmu.Lock()
+	defer e.wmu.Unlock()
 	return e.fds.close()
 }

@@ -12,6 +12,7 @@ func (o *module) ProcFailed(p *core.Proc) {
 			o.out.drop(it)
 			it.failed(o, failed)
 		}
+		o.dropParked(q)
 		o.peers[p.Rank] = nil
 	}
 	for _, m := range o.chans {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
@@ -83,14 +84,15 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 	}
 	r.proto = protoRndv
 	var flags uint8
-	equal, whole := o.readable(r, &x.ext)
-	if frame == typeRget && (p.path.Get == nil || !equal) {
+	equal, whole := o.mayRead(r, &x.ext)
+	readable := frame == typeRget && p.path.Get != nil && !p.ep.Reduced && equal
+	if frame == typeRget && !readable {
 		flags = flagNoGet
 		if !equal {
 			o.stats.CopyFallback++
 		}
 	}
-	if frame == typeRget && r.got < r.want && r.isFlat && p.path.Get != nil && equal && whole {
+	if readable && whole && r.got < r.want && r.isFlat {
 		err := p.path.Get.Get(unsafe.Add(r.Buf.Addr(), r.got), r.want-r.got, x.handle, r.got)
 		switch {
 		case err == nil:
@@ -103,7 +105,7 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 					r.Status.Err = err
 				}
 			}
-		case errors.Is(err, btl.ErrNotSupported):
+		case errors.Is(err, btl.ErrNotSupported) || p.survives(p.path):
 			o.stats.CopyFallback++
 			flags = flagNoGet
 		default:
@@ -193,7 +195,7 @@ func (s *sendReq) advance() {
 	}
 	done, err := s.stream()
 	if err != nil {
-		o.sendFailed(s, err)
+		o.pathFailed(s, s.path, err)
 	} else if !done {
 		o.out.add(s.peer, &s.item)
 	}
@@ -212,6 +214,7 @@ func (o *module) matched(s *sendReq) {
 type dataFrag struct {
 	btl.Frag
 	s    *sendReq
+	path *bml.Path
 	conv datatype.Convertor
 	next *dataFrag
 }
@@ -231,7 +234,7 @@ func (o *module) newFrag(s *sendReq) *dataFrag {
 }
 
 func (o *module) freeFrag(f *dataFrag) {
-	f.s, f.Data, f.Conv = nil, nil, nil
+	f.s, f.path, f.Data, f.Conv = nil, nil, nil, nil
 	f.next = o.frags
 	o.frags = f
 	o.nFree.frags--
@@ -239,12 +242,12 @@ func (o *module) freeFrag(f *dataFrag) {
 
 // FragDone implements btl.Completer.
 func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
-	s := f.s
+	s, path := f.s, f.path
 	o := s.o
 	o.freeFrag(f)
 	s.pending--
 	if err != nil {
-		o.sendFailed(s, err)
+		o.pathFailed(s, path, err)
 		return
 	}
 	s.advance()
@@ -253,7 +256,7 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 // stream sends fragments until all have gone, there is no room (done false), or enough are under way.
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
-	flat := s.conv.IsContiguous()
+	flat, refused := s.conv.IsContiguous(), 0
 	for s.next < s.end {
 		if s.pending >= o.opt.Depth {
 			return true, nil
@@ -261,6 +264,7 @@ func (s *sendReq) stream() (done bool, err error) {
 		path := s.peer.ep.NextBulk()
 		n := min(s.end-s.next, path.Limits.MaxSend-fragSize-o.extraFrag())
 		f := o.newFrag(s)
+		f.path = path
 		putFrag(&f.Frag, s.recvID, s.next)
 		if o.opt.Checksum {
 			o.extendFrag(&f.Frag, s, n)
@@ -279,8 +283,12 @@ func (s *sendReq) stream() (done bool, err error) {
 			if errors.Is(err, btl.ErrAgain) {
 				return false, nil
 			}
+			if refused++; refused < len(s.peer.ep.Bulk) {
+				continue // it is broken; another may not be
+			}
 			return false, err
 		}
+		refused = 0
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
 		s.next += n
@@ -316,7 +324,7 @@ func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
 	}
 	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
-	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got {
+	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got-r.coming {
 		return nil, 0
 	}
 	return r, off
@@ -336,6 +344,7 @@ func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 		return nil
 	}
 	r.placing++
+	r.coming += int64(n)
 	return unsafe.Slice((*byte)(unsafe.Add(r.Buf.Addr(), off)), n)
 }
 
@@ -348,6 +357,7 @@ func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 		return
 	}
 	r.placing--
+	r.coming -= int64(n)
 	switch {
 	case r.over:
 		if r.placing == 0 {

@@ -32,7 +32,9 @@ type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
 	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
 
-	Checksum bool `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
+	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
+	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
+	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -84,6 +86,7 @@ type module struct {
 	chans  []*channel // by channel id
 	ids    idTable
 	stray  map[uint32][]*message
+	early  []early // by job rank
 	out    outQueue
 	stats  Stats
 
@@ -107,6 +110,7 @@ type module struct {
 	ackH     ackHandler
 	fragH    fragHandler
 	finH     finHandler
+	lostH    lostHandler
 }
 
 // balance counts what is out of each pool; Quiet and Close look at it.
@@ -119,6 +123,7 @@ type peer struct {
 	path   *bml.Path
 	limits limits
 	queue  outList // what waits for room
+	parked ctlList // control frames that a broken path did not take; they wait for another, or the peer's end
 
 	differs bool // in architecture; known to ranks that are not little-endian
 }
@@ -131,6 +136,7 @@ type channel struct {
 	posted posted
 	unexp  unexpected
 	probes []*probe
+	taken  []*message  // by matched probes; announced messages only
 	fault  *core.Error // nothing works any more
 }
 
@@ -145,9 +151,9 @@ type rankState struct {
 }
 
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
-	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message)}
-	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
-	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
+	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
+	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o, o.lostH.o = o, o, o, o, o, o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
 	o.extend()
@@ -206,6 +212,7 @@ func (o *module) DelComm(c *core.Comm) {
 		for i := range m.ranks {
 			for s := m.ranks[i].held; s != nil; {
 				next := s.next
+				o.due(s)
 				o.freeMsg(s)
 				s = next
 			}
@@ -230,6 +237,9 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 			}
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
+		if err := proc.Failed(); err != nil { // found while connecting
+			return nil, peerError(err, rank)
+		}
 		p = &peer{proc: proc, ep: ep}
 		if err := o.meet(p); err != nil {
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
@@ -244,7 +254,7 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 // resolve reads off the endpoint what every send needs.
 func (o *module) resolve(p *peer) {
 	p.path = p.ep.First()
-	p.limits = o.limitsOf(p.path)
+	p.limits = o.limitsOf(p.ep, p.path)
 }
 
 func peerError(e *core.Error, rank int) *core.Error {
@@ -258,6 +268,11 @@ func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFre
 func (o *module) Close() error {
 	o.closed = true
 	o.engine.RemovePoller(&o.out)
+	for _, p := range o.peers {
+		if p != nil {
+			o.dropParked(p)
+		}
+	}
 	return o.balanced()
 }
 
