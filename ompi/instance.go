@@ -50,9 +50,15 @@ type Instance struct {
 	finalizing atomic.Bool
 	finalized  atomic.Bool
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
-	said       map[string]uint64          // fallbacks by key; guarded by the token
+	trouble    atomic.Bool                // a process has failed, or all is cancelled
+	ops        pendingOps
+	watches    sync.Pool // of *watch
+	pairs      pairPool
+	partWork   partWork
+	said       map[string]uint64 // fallbacks by key; guarded by the token
 	news       deathNews
 	trace      tracing
+	userErrors userErrors
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
@@ -89,6 +95,9 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
+	if err := i.watchOptions(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			_ = i.teardown() // the first error is the one to tell
@@ -277,6 +286,7 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	if !p.Fail(cause) {
 		return
 	}
+	i.trouble.Store(true)
 	i.mu.Lock()
 	for c := range i.comms {
 		if c.c.Has(p.Rank) {
@@ -329,6 +339,7 @@ func (i *Instance) cancel(err *core.Error) {
 	if !i.fatal.CompareAndSwap(nil, err) {
 		return
 	}
+	i.trouble.Store(true)
 	i.engine.Lock()
 	i.mu.Lock()
 	for c := range i.comms {
@@ -337,6 +348,7 @@ func (i *Instance) cancel(err *core.Error) {
 	}
 	i.mu.Unlock()
 	i.tellCollectives(func(*core.Comm) bool { return true })
+	i.ops.cancel(err)
 	if i.council != nil {
 		i.council.cancelled(err)
 	}
@@ -358,7 +370,9 @@ const finalizeQuiet = 30 * time.Second
 
 // Finalize ends the instance (MPI-3.1 §8.7). It is collective: it returns when all ranks have called it. Attributes of Self are
 // deleted first, while everything still works, the one set last first (MPI-3.1 §8.7.1).
-func (i *Instance) Finalize() error {
+func (i *Instance) Finalize() error { return i.call("Finalize", i.finalize) }
+
+func (i *Instance) finalize() error {
 	var refused error
 	if !i.finalized.Load() {
 		refused = i.self.attrs.Clear()

@@ -28,3 +28,10 @@ func (e *Engine) Complete(c *Completion) {
 	relaxed.Store32(&c.state, 1)
 	e.dirty = true
 }
+
+// Ordinal numbers the things that happen in the engine, from 1: it tells which of two operations was complete first. The caller holds
+// the token.
+func (e *Engine) Ordinal() uint64 {
+	e.ordinal++
+	return e.ordinal
+}

@@ -30,11 +30,11 @@ type component struct{}
 // Options are the component's parameters.
 type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
-	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
+	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"fragments of one message that may be under way at once"`
 
-	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
 	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -54,7 +54,25 @@ func (component) Open(env *btl.Env) (pml.Module, int, error) {
 	if !ok || b.BML() == nil {
 		return nil, 0, fmt.Errorf("pml ob1: %w: no bml", btl.ErrUnavailable)
 	}
-	return newModule(env, b.BML(), opt), opt.Priority, nil
+	o := newModule(env, b.BML(), opt)
+	return o, opt.Priority, env.Params.Watch("pml", "ob1", func(into any) (func(), error) {
+		return func() { o.opt.Depth = into.(*Options).Depth }, nil
+	})
+}
+
+// LimitsChanged implements pml.LimitsUser.
+func (o *module) LimitsChanged() {
+	for _, p := range o.peers {
+		if p == nil {
+			continue
+		}
+		for _, paths := range [][]*bml.Path{p.ep.Eager, p.ep.Bulk} {
+			for _, path := range paths {
+				path.Limits = path.Module.Limits()
+			}
+		}
+		o.resolve(p)
+	}
 }
 
 // Stats are the module's counters, written with the token held. Those of messages include the internal traffic of collectives.
@@ -166,7 +184,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 }
 
 func (o *module) Name() string       { return "ob1" }
-func (o *module) MaxTag() int        { return 1<<31 - 1 }
+func (o *module) MaxTag() int        { return pml.PairTags - 1 }
 func (o *module) MaxContext() uint32 { return 1<<16 - 1 }
 
 // Stats gives a copy of the counters. The token is held.
@@ -204,10 +222,12 @@ func (o *module) DelComm(c *core.Comm) {
 	defer o.engine.Unlock()
 	for _, ch := range []*core.Channel{&c.P2P, &c.Inner} {
 		m := o.chans[ch.ID]
-		for m.unexp.n > 0 {
-			s := m.unexp.all.head.msg
-			m.unexp.remove(s)
-			o.freeMsg(s)
+		for _, q := range []*queue{&m.unexp.all, &m.unexp.pairs} {
+			for q.head != nil {
+				s := q.head.msg
+				m.unexp.remove(s)
+				o.freeMsg(s)
+			}
 		}
 		for i := range m.ranks {
 			for s := m.ranks[i].held; s != nil; {

@@ -75,12 +75,17 @@ func (o *module) BeginRecv(ch *core.Channel, buf core.Buffer, source, tag int) *
 // RecvInit implements pml.Module.
 func (o *module) RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	o.engine.Lock()
+	defer o.engine.Unlock()
+	return o.RecvInitHeld(ch, buf, source, tag)
+}
+
+// RecvInitHeld implements pml.Module.
+func (o *module) RecvInitHeld(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	r := o.newRecv()
 	r.Renew(ch.Comm, "", source, buf)
 	r.Persistent = true
 	o.recvsOut.push(r)
 	r.ch, r.source, r.tag = o.chans[ch.ID], int32(source), int32(tag)
-	o.engine.Unlock()
 	return &r.Request
 }
 
