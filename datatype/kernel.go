@@ -21,8 +21,9 @@ type block interface {
 	block1 | block2 | block4 | block8 | block12 | block16 | block24 | block32 | block48 | block64
 }
 
-// maxPieces is the largest block moved in pieces; from here on the runtime's wider moves win.
-const maxPieces = 128
+// Blocks of up to maxPieces bytes are moved in pieces of 16 bytes, those of up to maxWide in pieces of 64. Beyond, the runtime's
+// wider moves win.
+const maxPieces, maxWide = 64, 512
 
 func move2(dst, src unsafe.Pointer)  { *(*block2)(dst) = *(*block2)(src) }
 func move4(dst, src unsafe.Pointer)  { *(*block4)(dst) = *(*block4)(src) }
@@ -36,6 +37,15 @@ func pieces(dst, src unsafe.Pointer, size int64) {
 		move16(unsafe.Add(dst, at), unsafe.Add(src, at))
 	}
 	move16(unsafe.Add(dst, last), unsafe.Add(src, last))
+}
+
+// wide copies a block of size bytes, 64 to maxWide, as pieces does.
+func wide(dst, src unsafe.Pointer, size int64) {
+	last := size - 64
+	for at := int64(0); at < last; at += 64 {
+		*(*block64)(unsafe.Add(dst, at)) = *(*block64)(unsafe.Add(src, at))
+	}
+	*(*block64)(unsafe.Add(dst, last)) = *(*block64)(unsafe.Add(src, last))
 }
 
 // rows copies n blocks of size bytes; dst and src point to the first, the others follow ds and ss bytes apart. Packing has ds ==
@@ -70,9 +80,15 @@ func rows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 func anyRows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	var d, s int64
 	switch {
-	case size > maxPieces:
+	case size > maxWide:
 		for range n {
 			copy(unsafe.Slice((*byte)(unsafe.Add(dst, d)), size), unsafe.Slice((*byte)(unsafe.Add(src, s)), size))
+			d += ds
+			s += ss
+		}
+	case size > maxPieces:
+		for range n {
+			wide(unsafe.Add(dst, d), unsafe.Add(src, s), size)
 			d += ds
 			s += ss
 		}
@@ -187,8 +203,10 @@ func fixedScatter[B block](base unsafe.Pointer, disp int64, list []int64, src un
 // oneBlock copies a single block.
 func oneBlock(dst, src unsafe.Pointer, n int64) {
 	switch {
-	case n > maxPieces:
+	case n > maxWide:
 		copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
+	case n > maxPieces:
+		wide(dst, src, n)
 	case n >= 16:
 		pieces(dst, src, n)
 	case n >= 8:

@@ -1,12 +1,8 @@
 package ompi
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/progress"
 )
@@ -22,37 +18,6 @@ type mpiOptions struct {
 	TraceFile     string        `mca:"trace_file" default:"" level:"4" help:"file for a timeline of what the ranks did, in the Trace Event Format of Perfetto and Chrome; mpirun and ompi.Run write one for the job, under other launchers each rank writes its own with its number appended; empty: none"`
 	TraceEvents   int           `mca:"trace_events" default:"65536" min:"16" max:"16m" level:"5" help:"newest events that each rank keeps for trace_file"`
 	Architecture  string        `mca:"architecture" default:"native" level:"9" help:"representation in which a rank sends its data: native, little-endian or big-endian; NAME:RANK,RANK,... for some ranks, the others being native"`
-}
-
-// Validate implements what mca asks of options that single bounds cannot check.
-func (o *mpiOptions) Validate() error {
-	_, err := o.arch(0)
-	return err
-}
-
-// arch is the representation in which a rank sends.
-func (o *mpiOptions) arch(rank int) (datatype.Arch, error) {
-	name, list, some := strings.Cut(o.Architecture, ":")
-	arch := datatype.ArchNative
-	for arch.String() != name {
-		if arch++; arch > datatype.ArchBig {
-			return 0, fmt.Errorf("mpi_architecture is %q; use native, little-endian or big-endian, which may be followed by a colon and ranks", o.Architecture)
-		}
-	}
-	if !some {
-		return arch, nil
-	}
-	mine := datatype.ArchNative
-	for word := range strings.SplitSeq(list, ",") {
-		r, err := strconv.Atoi(word)
-		if err != nil || r < 0 {
-			return 0, fmt.Errorf("mpi_architecture is %q: %q is no rank", o.Architecture, word)
-		}
-		if r == rank {
-			mine = arch
-		}
-	}
-	return mine, nil
 }
 
 func (o *mpiOptions) yield() progress.YieldMode {

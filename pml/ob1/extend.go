@@ -240,9 +240,9 @@ func mismatch(class core.ErrorClass, r *recvReq, why string) *core.Error {
 	return &core.Error{Class: class, Peer: r.Status.Source, Index: -1, Err: errors.New(why)}
 }
 
-// readable tells whether the memory that an RGET frame offers may be read: it must be as this rank's own, and a checksum is one of
-// the whole message.
-func (o *module) readable(r *recvReq, e *ext) (as bool, all bool) {
+// mayRead tells whether the memory that an RGET frame offers may be read: it must be as this rank's own, and the whole message is
+// wanted if that is what its checksum is of.
+func (o *module) mayRead(r *recvReq, e *ext) (equal, whole bool) {
 	if e.arch == datatype.ArchNative {
 		return true, true
 	}

@@ -84,7 +84,7 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 	}
 	r.proto = protoRndv
 	var flags uint8
-	equal, whole := o.readable(r, &x.ext)
+	equal, whole := o.mayRead(r, &x.ext)
 	readable := frame == typeRget && p.path.Get != nil && !p.ep.Reduced && equal
 	if frame == typeRget && !readable {
 		flags = flagNoGet
