@@ -51,6 +51,7 @@ type Env struct {
 	Engine   *progress.Engine
 	Job      rte.Job
 	Arch     datatype.Arch // in which this rank packs what it sends
+	Mixed    bool          // ranks may pack in different ones
 	Procs    []*core.Proc  // by job rank
 	Shm      *shm.Domain   // memory shared with the ranks of this host; nil when there is none, with the reason in ShmErr
 	ShmErr   error

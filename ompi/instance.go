@@ -111,7 +111,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := i.open(reg, at, len(local), arch); err != nil {
+	if err := i.open(reg, at, len(local), arch, mpi.isMixed()); err != nil {
 		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
 	}
 	i.job.OnScrape(i.scrape)
@@ -126,11 +126,11 @@ func sleepAfter(d time.Duration) time.Duration {
 }
 
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
-func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Arch) error {
+func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Arch, mixed bool) error {
 	if err := rte.PutArch(i.job, arch); err != nil {
 		return err
 	}
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -170,7 +170,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 	}
 	i.job.OnFailure(i.launcherSaysDead)
 	i.tagUB = i.pml.MaxTag()
-	return i.openComms(reg)
+	return i.openComms(reg, mixed)
 }
 
 // withoutShm says that other transports do the work of shared memory, or that there are none.
@@ -221,9 +221,9 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 	return nil
 }
 
-func (i *Instance) openComms(reg *mca.Registry) error {
+func (i *Instance) openComms(reg *mca.Registry, mixed bool) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: i.Say})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: i.Say, Mixed: mixed})
 	if err != nil {
 		return err
 	}

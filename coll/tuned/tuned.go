@@ -41,6 +41,9 @@ var builtIn = sync.OnceValues(func() (*rules.Table, error) {
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
+	if env.Mixed {
+		return nil, fmt.Errorf("%w: its algorithms cut data by bytes, which ranks of different architectures cannot", coll.ErrUnavailable)
+	}
 	f := &factory{pml: env.PML, say: env.Say, Uses: alg.Uses{Component: "tuned", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "tuned", &f.opts); err != nil {
 		return nil, err

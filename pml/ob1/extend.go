@@ -217,7 +217,13 @@ func (o *module) delivered(r *recvReq, n int64) {
 
 // distrust is why a message is not taken at all, nil mostly: its sender is set otherwise than this rank.
 func (o *module) distrust(r *recvReq, e *ext, length int64) *core.Error {
-	if e.arch == datatype.ArchNative || e.summed == o.opt.Checksum {
+	if e.arch == datatype.ArchNative {
+		return nil
+	}
+	if e.arch != o.arch && !o.env.Mixed {
+		return mismatch(core.ErrOther, r, fmt.Sprintf("its data come in another byte order than this rank's; set mpi_architecture to %q for all ranks", "mixed"))
+	}
+	if e.summed == o.opt.Checksum {
 		return nil
 	}
 	theirs, mine := "without", "true"

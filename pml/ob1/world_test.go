@@ -55,7 +55,7 @@ func newMixedWorld(t testing.TB, s *btltest.Script, hold bool, opts []Options, a
 	}
 	r2, _ := reg.Component("bml", "r2")
 	for i, r := range w.Ranks {
-		r.Env.Arch = archs[i]
+		r.Env.Arch, r.Env.Mixed = archs[i], true
 		mod := r.Module
 		if hold {
 			mod = w.withhold(mod, r.Engine)
