@@ -29,6 +29,7 @@ type module struct {
 	rings []*consumer // rings of peers that send to us
 	eps   []*endpoint
 	pids  []watch
+	gone  []*endpoint // of processes that had ended before they were first used: the next Poll says so
 }
 
 // watch is a peer process whose death the kernel will report.
@@ -59,19 +60,22 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 		if err == nil {
 			err = m.watch(p, peer)
 		}
-		if errors.Is(err, os.ErrProcessDone) {
-			// Other transports would not find it either: whoever sends to it learns that it has died.
-			ep.dead, ep.noCopy = err, err
-			eps[i] = ep
-			m.env.Upcalls.EndpointFailed(m, p, true, err)
-			continue
-		}
 		if err == nil {
 			m.chooseCopy(ep)
 			// The ring is made now, not with the first message: when there is no room for it, others can still do its work.
-			if err = ep.connect(); err != nil {
+			if err = ep.connect(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				m.env.Upcalls.Say("sm-ring", fmt.Sprintf("shared memory is not used with all ranks of this host: %v", err))
 			}
+		}
+		if errors.Is(err, os.ErrProcessDone) {
+			// Other transports would not find it either: whoever sends to it learns that it has died, once everything that it
+			// had sent is delivered. That cannot be done from here.
+			ep.noCopy = fmt.Errorf("the process of rank %d has ended", p.Rank)
+			eps[i] = ep
+			m.eps = append(m.eps, ep)
+			m.gone = append(m.gone, ep)
+			m.seen = m.shm.Calls() - 1
+			continue
 		}
 		if err != nil {
 			errs[i] = err
@@ -123,18 +127,23 @@ func (d *death) Ready(uint32) {
 		}
 	}
 	m.shm.TakeOffers(m.accept)
+	m.ended(d.proc, fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
+}
+
+// ended gives up a peer whose process has ended, after what it had sent.
+func (m *module) ended(p *core.Proc, cause error) {
 	for _, c := range m.rings {
-		if c.peer != d.proc.Rank {
+		if c.peer != p.Rank {
 			continue
 		}
 		for slot, w, full := c.peek(); full && m.drain(c, slot, w) > 0; slot, w, full = c.peek() {
 		}
-		c.abort(fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
+		c.abort(cause)
 	}
 	for _, ep := range m.eps {
-		if ep.proc == d.proc {
-			ep.dead = fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
-			m.env.Upcalls.EndpointFailed(m, d.proc, true, ep.dead)
+		if ep.proc == p {
+			ep.dead = cause
+			m.env.Upcalls.EndpointFailed(m, p, true, ep.dead)
 		}
 	}
 }
@@ -149,6 +158,11 @@ func (m *module) Poll() int {
 		m.seen = c
 		m.shm.TakeOffers(m.accept)
 		n++
+		gone := m.gone
+		m.gone = nil
+		for _, ep := range gone {
+			m.ended(ep.proc, ep.noCopy)
+		}
 	}
 	for _, c := range m.rings {
 		slot, w, full := c.peek()
@@ -249,7 +263,7 @@ func (m *module) accept(rank int, p shm.Piece) {
 			return
 		}
 	}
-	box, err := m.shm.At(rank, p, line)
+	box, err := m.shm.Own(p, line)
 	if err != nil {
 		fail(err)
 		return
@@ -259,7 +273,7 @@ func (m *module) accept(rank int, p shm.Piece) {
 		fail(err)
 		return
 	}
-	if box, err = m.shm.At(rank, p, g.boxSize()); err != nil {
+	if box, err = m.shm.Own(p, g.boxSize()); err != nil {
 		fail(err)
 		return
 	}
@@ -279,7 +293,7 @@ func (m *module) Close() error {
 		m.engine.RemoveFD(w.reg)
 		unix.Close(w.fd)
 	}
-	m.pids, m.rings, m.eps = nil, nil, nil
+	m.pids, m.rings, m.eps, m.gone = nil, nil, nil, nil
 	return nil
 }
 
