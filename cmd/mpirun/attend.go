@@ -68,11 +68,11 @@ func (l *launcher) ended(rank int, ws syscall.WaitStatus) {
 	l.events <- func(s *supervisor, now time.Time) {
 		// Survivors hear of the death before a barrier lets them go on without the dead.
 		s.exited(rank, ws, state, now)
-		if s.survive || !s.failed {
+		if s.survive || !s.failed && !s.ranks[rank].skipped {
 			l.server.Gone(rank)
 		}
-		// Otherwise the job is ending: ranks inside a barrier stay there, rather than to go on and stumble over those that
-		// did not get so far.
+		// Otherwise the job is ending, or will with the first Init: ranks inside a barrier stay there, rather than to go on and
+		// stumble over those that did not get so far.
 	}
 }
 

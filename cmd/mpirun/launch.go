@@ -155,9 +155,13 @@ func (l *launcher) newServer() *pmi.Server {
 		pmi.MappingKey: pmi.Mapping{{First: 0, Nodes: 1, PerNode: l.size}}.String(),
 		rte.JobKey:     rte.FormatJob(id, secret),
 	}
-	return pmi.NewServer(l.size, "ompi-go-"+id.String(), preset, func(rank, code int) {
+	server := pmi.NewServer(l.size, "ompi-go-"+id.String(), preset, func(rank, code int) {
 		l.events <- func(s *supervisor, now time.Time) { s.abort(rank, code, "", now) }
 	})
+	server.OnInit(func(rank int) {
+		l.events <- func(s *supervisor, now time.Time) { s.inited(rank, now) }
+	})
+	return server
 }
 
 // run starts the ranks and stays until the last has ended.

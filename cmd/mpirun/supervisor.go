@@ -50,6 +50,7 @@ type supervisor struct {
 	alive int // Invariant: the number of ranks with alive set
 	phase phase
 
+	joined bool // some rank has called Init
 	failed bool // status is decided
 	status int
 
@@ -69,6 +70,7 @@ type rankStatus struct {
 	pid      int
 	alive    bool
 	reported bool
+	skipped  bool // it ended well without Init
 }
 
 // report is an error message and the ranks that ended with it.
@@ -122,10 +124,30 @@ func (s *supervisor) exited(rank int, ws syscall.WaitStatus, st pmi.State, now t
 	r.alive = false
 	s.alive--
 	status, how := causeOf(ws, st)
-	if status != 0 {
+	switch {
+	case status != 0:
 		s.fail(rank, status, how, now)
+	case st.Inited:
+	case s.joined:
+		s.fail(rank, 1, skippedInit, now)
+	default:
+		r.skipped = true
 	}
 	s.settle(now)
+}
+
+// skippedInit is how a rank failed that ended well, though the others wait for it in Init. A job in which no rank calls Init is fine.
+const skippedInit = "exited without Init, which other ranks have called"
+
+// inited takes a rank's first word of PMI, by Init.
+func (s *supervisor) inited(rank int, now time.Time) {
+	s.joined = true
+	for r := range s.ranks {
+		if s.ranks[r].skipped && r != rank {
+			s.ranks[r].skipped = false
+			s.fail(r, 1, skippedInit, now)
+		}
+	}
 }
 
 // fail takes the first or a further failure of a rank whose process has ended.

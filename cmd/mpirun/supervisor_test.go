@@ -54,10 +54,39 @@ func TestSupervisor(t *testing.T) {
 		want    string
 	}{
 		{"all is well", false, func(s sv) {
+			for rank := range 3 {
+				s.inited(rank, at(0))
+			}
 			s.exited(0, exited(0), finalized, at(1))
-			s.exited(1, exited(0), pmi.State{}, at(2))
+			s.exited(1, exited(0), finalized, at(2))
 			s.exited(2, exited(0), finalized, at(3))
 		}, 0, ``},
+		{"nobody calls Init", false, func(s sv) {
+			for rank := range 3 {
+				s.exited(rank, exited(0), pmi.State{}, at(1))
+			}
+		}, 0, ``},
+		{"one ends before the others call Init", false, func(s sv) {
+			s.exited(1, exited(0), pmi.State{}, at(1))
+			s.inited(0, at(2))
+			s.inited(2, at(3))
+			endAll(s)
+		}, 1, `
+			say rank 1 (pid 101) on H exited without Init, which other ranks have called; ending the job (2 other ranks)
+			signal 15 to 0
+			signal 15 to 2`},
+		{"one ends after the others have called Init", true, func(s sv) {
+			s.inited(0, at(1))
+			s.exited(1, exited(0), pmi.State{}, at(2))
+			s.inited(2, at(3))
+			s.hello(2)
+			s.exited(0, exited(0), finalized, at(4))
+			s.exited(2, exited(0), finalized, at(4))
+		}, 1, `
+			tell 0 that 1: rank 1 (pid 101) on H exited without Init, which other ranks have called
+			tell 2 that 1: rank 1 (pid 101) on H exited without Init, which other ranks have called
+			say rank 1 (pid 101) on H exited without Init, which other ranks have called; going on with 2 other ranks
+			tell 2 that 1: rank 1 (pid 101) on H exited without Init, which other ranks have called`},
 		{"a status", false, func(s sv) {
 			s.exited(1, exited(3), finalized, at(1))
 			s.exited(0, exited(9), finalized, at(2))
