@@ -217,10 +217,10 @@ func (s *supervisor) settle(now time.Time) {
 func (s *supervisor) gathered(now time.Time) {
 	s.gatherUntil = time.Time{}
 	if s.survive {
-		s.print(goingOn(s.others(-1)))
+		s.print(theyGoOn)
 		return
 	}
-	s.print(endingJob(s.others(-1)))
+	s.print(theyEnd)
 	s.becomeEnding(syscall.SIGTERM, now)
 }
 
@@ -276,16 +276,30 @@ func (s *supervisor) printNotes() {
 	}
 }
 
-// print prints each report once, the last with the given tail.
-func (s *supervisor) print(tail string) {
+// What becomes of the ranks that have not failed.
+const (
+	theyEnd  = "ending the job"
+	theyGoOn = "going on with"
+)
+
+// print prints each report once, and what becomes of the ranks that none of them names: behind the report if there is one, else in
+// a line of its own, where "other" cannot be taken for all but those of the last report.
+func (s *supervisor) print(what string) {
 	s.reports = slices.DeleteFunc(s.reports, func(r *report) bool { return r.printed })
-	for i, r := range s.reports {
+	n := s.others(-1)
+	if what == "" || len(s.reports) == 0 {
+		n = 0
+	}
+	for _, r := range s.reports {
 		r.printed = true
 		end := ""
-		if i == len(s.reports)-1 {
-			end = tail
+		if len(s.reports) == 1 {
+			end = tail(what, n, "other rank")
 		}
 		s.world.say("%s failed: %s%s", s.names(r.ranks), strings.TrimRight(r.msg, "\n"), end)
+	}
+	if len(s.reports) > 1 && n > 0 {
+		s.world.say("%s", strings.TrimPrefix(tail(what, n, "remaining rank"), "; "))
 	}
 }
 
@@ -405,19 +419,19 @@ func (s *supervisor) names(ranks []int) string {
 	return fmt.Sprintf("ranks %s on %s", rankList(ranks), s.host)
 }
 
-// endingJob and goingOn end a message with what becomes of the n ranks beside its subject; "" when there are none.
-func endingJob(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; ending the job (%s)", plural(n, "other rank"))
-}
+func endingJob(n int) string { return tail(theyEnd, n, "other rank") }
 
-func goingOn(n int) string {
-	if n == 0 {
+func goingOn(n int) string { return tail(theyGoOn, n, "other rank") }
+
+// tail ends a message with what becomes of the n ranks beside its subject; "" when there are none.
+func tail(what string, n int, ranks string) string {
+	switch {
+	case n == 0:
 		return ""
+	case what == theyEnd:
+		return fmt.Sprintf("; %s (%s)", what, plural(n, ranks))
 	}
-	return fmt.Sprintf("; going on with %s", plural(n, "other rank"))
+	return fmt.Sprintf("; %s %s", what, plural(n, ranks))
 }
 
 func plural(n int, what string) string {

@@ -228,6 +228,18 @@ func TestSupervisor(t *testing.T) {
 		}, 1, `
 			say rank 0 (pid 100) on H failed: this
 			say rank 1 (pid 101) on H failed: that`},
+		{"different reports, others run", false, func(s sv) {
+			s.report(0, "this", at(1))
+			s.report(1, "that", at(1))
+			s.exited(0, exited(1), pmi.State{}, at(2))
+			s.tick(at(102))
+			endAll(s)
+		}, 1, `
+			say rank 0 (pid 100) on H failed: this
+			say rank 1 (pid 101) on H failed: that
+			say ending the job (1 remaining rank)
+			signal 15 to 1
+			signal 15 to 2`},
 		{"survivors are told, also late ones", true, func(s sv) {
 			s.exited(1, killed(11), pmi.State{Inited: true}, at(1))
 			s.hello(2)
