@@ -143,9 +143,9 @@ func (m *module) ended(p *core.Proc, cause error) {
 	for _, ep := range m.eps {
 		if ep.proc == p {
 			ep.dead = cause
-			m.env.Upcalls.EndpointFailed(m, p, true, ep.dead)
 		}
 	}
+	m.env.Upcalls.EndpointFailed(m, p, true, cause)
 }
 
 // pollBurst bounds how many messages of one peer are handled before the others get a look.
@@ -242,7 +242,7 @@ func (m *module) consumed(c *consumer) int {
 // broken stops listening to a peer that writes what no peer of ours would. It counts as dead: there is no telling what it had sent
 // besides.
 func (m *module) broken(c *consumer) {
-	cause := fmt.Errorf("rank %d wrote garbage into shared memory", c.peer)
+	cause := m.garbage(c.peer)
 	c.abort(cause)
 	for i, r := range m.rings {
 		if r == c {
@@ -250,6 +250,10 @@ func (m *module) broken(c *consumer) {
 		}
 	}
 	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], true, cause)
+}
+
+func (m *module) garbage(rank int) error {
+	return fmt.Errorf("btl sm: rank %d wrote garbage into shared memory", rank)
 }
 
 // accept takes a ring that a peer offers.
@@ -292,6 +296,9 @@ func (m *module) Close() error {
 	for _, w := range m.pids {
 		m.engine.RemoveFD(w.reg)
 		unix.Close(w.fd)
+	}
+	for _, ep := range m.eps {
+		m.engine.StopTimer(ep.report)
 	}
 	m.pids, m.rings, m.eps, m.gone = nil, nil, nil, nil
 	return nil

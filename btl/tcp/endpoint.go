@@ -19,6 +19,7 @@ type endpoint struct {
 	// only is the endpoint's single link while it is up, the fast path. With several links it is nil.
 	only    *link
 	links   []*link // link 0 exists from the beginning, the others once their number is agreed
+	agreed  int     // the number of links; 0: not yet
 	multi   bool    // several links are agreed: frames are kept until acknowledged
 	next    int     // where to look for a free link first
 	peerMax uint32  // the peer's largest message, as it said
@@ -132,12 +133,15 @@ func (ep *endpoint) name() string {
 
 // agree is told of each link that comes up what the peer said in the handshake. With link 0 the number of links is settled; the
 // lower rank opens the others.
-func (ep *endpoint) agree(h *hello) {
-	ep.peerMax = h.maxFrame
-	n := min(int(h.links), ep.m.opts.Links)
+func (ep *endpoint) agree(h *hello) error {
+	n := max(1, min(int(h.links), ep.m.opts.Links))
+	if ep.agreed != 0 && (n != ep.agreed || h.maxFrame != ep.peerMax) {
+		return fmt.Errorf("%d links and messages of %d bytes; agreed were %d and %d", h.links, h.maxFrame, ep.agreed, ep.peerMax)
+	}
+	ep.agreed, ep.peerMax = n, h.maxFrame
 	if n == 1 {
 		ep.only = ep.links[0]
-		return
+		return nil
 	}
 	ep.multi = true
 	for len(ep.links) < n {
@@ -150,6 +154,7 @@ func (ep *endpoint) agree(h *hello) {
 			}
 		}
 	}
+	return nil
 }
 
 // live reports whether a link besides l works, or may yet.

@@ -277,3 +277,26 @@ func TestTimeoutOfAddress(t *testing.T) {
 		t.Errorf("Send: %v", err)
 	}
 }
+
+// TestAgree: what the first link settled holds for the others.
+func TestAgree(t *testing.T) {
+	w, _ := newWorld(t, 2, map[string]string{"btl_tcp_links": "4"}, nil)
+	ep := newEndpoint(moduleOf(w.Ranks[1]), w.Ranks[1].Env.Procs[0])
+	for _, c := range []struct {
+		h  hello
+		ok bool
+	}{
+		{hello{links: 2, maxFrame: 1000}, true},
+		{hello{links: 2, maxFrame: 1000}, true},
+		{hello{links: 1, maxFrame: 1000}, false},
+		{hello{links: 4, maxFrame: 1000}, false},
+		{hello{links: 2, maxFrame: 2000}, false},
+	} {
+		if err := ep.agree(&c.h); (err == nil) != c.ok {
+			t.Errorf("%d links and messages of %d bytes: %v", c.h.links, c.h.maxFrame, err)
+		}
+	}
+	if !ep.multi || ep.only != nil || len(ep.links) != 2 || ep.peerMax != 1000 {
+		t.Errorf("agreed on %d links and messages of %d bytes", len(ep.links), ep.peerMax)
+	}
+}

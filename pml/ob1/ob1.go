@@ -226,6 +226,9 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 			}
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
+		if err := proc.Failed(); err != nil { // found while connecting
+			return nil, peerError(err, rank)
+		}
 		p = &peer{proc: proc, ep: ep}
 		o.resolve(p)
 		o.peers[proc.Rank] = p
