@@ -118,8 +118,8 @@ func (c *Comm) explain(op string, err error) error {
 	if c != nil && c.c != nil {
 		name = c.c.Name()
 	}
-	var e *core.Error
-	if !errors.As(err, &e) || e != err {
+	e := itself(err)
+	if e == nil {
 		return &core.Error{Class: core.ClassOf(err), Op: op, Comm: name, Peer: Undefined, Index: -1, Err: err}
 	}
 	if e.Op != "" {
@@ -128,6 +128,15 @@ func (c *Comm) explain(op string, err error) error {
 	full := *e // e may be shared
 	full.Op, full.Comm = op, name
 	return &full
+}
+
+// itself is the *core.Error that err is, perhaps as the only one of errors.Join; nil when it is something else, or says more.
+func itself(err error) *core.Error {
+	var e *core.Error
+	if errors.As(err, &e) && (e == err || e.Error() == err.Error()) {
+		return e
+	}
+	return nil
 }
 
 // badArg is an argument error found at the entrance.

@@ -95,10 +95,20 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 		i.procs[r] = &core.Proc{Rank: r, Locality: core.Locality(at.job.Locality(r))}
 	}
 	if err := i.open(reg, at, len(local)); err != nil {
-		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
+		return nil, initError(err)
 	}
 	i.job.OnScrape(i.scrape)
 	return i, nil
+}
+
+// initError is err as an error of Init.
+func initError(err error) error {
+	if e := itself(err); e != nil && e.Op == "" {
+		full := *e // e may be shared
+		full.Op = "Init"
+		return &full
+	}
+	return &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
 }
 
 func sleepAfter(d time.Duration) time.Duration {
@@ -128,6 +138,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int) error {
 		}
 		mods, err := c.(btl.Component).Open(env)
 		if errors.Is(err, btl.ErrUnavailable) {
+			env.Refused = append(env.Refused, c.Name()+": "+strings.TrimPrefix(err.Error(), btl.ErrUnavailable.Error()+": "))
 			continue
 		}
 		if err != nil {
@@ -196,7 +207,10 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 		}
 	}
 	if i.pml == nil {
-		return fmt.Errorf("no pml can be used (%s); check the parameter pml", strings.Join(why, "; "))
+		if why == nil {
+			why = []string{"none is allowed"}
+		}
+		return fmt.Errorf("no pml can be used: %s; check the parameter pml", strings.Join(why, "; "))
 	}
 	return nil
 }
