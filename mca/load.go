@@ -44,6 +44,7 @@ type loader struct {
 	errs    []error
 	good    []Setting // known name and well-formed value, lowest layer first
 	foreign []Setting // names of other MPI libraries
+	adapted []string  // what was made of values of other MPI libraries
 	merged  *koanf.Koanf
 	from    map[string]Setting // provenance: the setting whose value is merged
 }
@@ -115,6 +116,13 @@ func (l *loader) checkNames(settings []Setting) {
 				l.fail("%w (%s)", l.reg.unknown(s.Name), s.Source())
 			}
 			continue
+		}
+		if p.opt == nil && !s.Layer.strict() {
+			value, note := l.reg.adapt(p.framework, s.Value)
+			if note != "" {
+				l.adapted = append(l.adapted, fmt.Sprintf("parameter %s: value %q (%s): %s", s.Name, s.Value, s.Source(), note))
+			}
+			s.Value = value
 		}
 		if _, err := l.reg.parse(p, s.Value); err != nil {
 			l.fail("parameter %s: bad value %q (%s): %w", s.Name, s.Value, s.Source(), err)
@@ -190,6 +198,9 @@ func (l *loader) warn(say func(string)) {
 			fmt.Fprintf(&b, "%s (%s)", s.Name, s.Source())
 		}
 		say(b.String())
+	}
+	for _, note := range l.adapted {
+		say(note)
 	}
 	for _, d := range l.reg.params {
 		s := l.from[d.name]
