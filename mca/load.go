@@ -21,6 +21,16 @@ const delimiter = "/"
 // names the value, the parameter, the source and the form expected, and near
 // names where a name is unknown.
 func Load(reg *Registry, in Input) (*Params, error) {
+	p, err := LoadGood(reg, in)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// LoadGood is Load that returns, beside the error, the parameters as they would be without the settings that are wrong: for those
+// who show parameters, not for those who use them.
+func LoadGood(reg *Registry, in Input) (*Params, error) {
 	l := loader{reg: reg}
 	settings := l.gather(in)
 	l.checkNames(settings)
@@ -32,10 +42,7 @@ func Load(reg *Registry, in Input) (*Params, error) {
 	if in.Warn != nil {
 		l.warn(in.Warn)
 	}
-	if len(l.errs) > 0 {
-		return nil, errors.Join(l.errs...)
-	}
-	return p, nil
+	return p, errors.Join(l.errs...)
 }
 
 // loader is one run of Load.
