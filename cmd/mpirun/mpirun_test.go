@@ -242,6 +242,7 @@ func TestCannotStart(t *testing.T) {
 		{"no-such-program-anywhere", exitNotFound, `^mpirun: no-such-program-anywhere: found neither in PATH nor`},
 		{dir + "/none", exitNotFound, `^mpirun: .*/none: no such file or directory`},
 		{write("data", "x", 0o644), exitNotExecutable, `^mpirun: .*/data: not an executable file`},
+		{write("main.go", "package main", 0o644), exitNotExecutable, `^mpirun: .*/main.go: a Go source file; give the directory of the program, ` + dir + `$`},
 		{write("text", "no program", 0o755), exitNotExecutable, `^mpirun: .*/text: not in an executable format`},
 		{write("lost", "#!/no/such/interpreter\n", 0o755), exitNotFound, `^mpirun: .*/lost: the program or its interpreter is missing`},
 	} {
@@ -252,6 +253,8 @@ func TestCannotStart(t *testing.T) {
 
 func TestCommandLine(t *testing.T) {
 	newJob(t, "--nonsense").Run(exitUsage, `^mpirun: unknown option --nonsense`, `^usage: mpirun`)
+	newJob(t, "-n", "1", "true", ":", "-n", "1", "true").Run(exitUsage, `^mpirun: several programs`)
+	newJob(t, "-n", "2", "--oversubscribe", "true").Run(0, `^mpirun: --oversubscribe is not needed: `)
 	newJob(t, "--help").Run(0, `^Usage: mpirun`)
 	newJob(t, "--version").Run(0, `^mpirun \(ompi-go\) \S`)
 }
