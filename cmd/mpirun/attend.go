@@ -43,6 +43,8 @@ func (l *launcher) attend(rank int, pmiSock, ctlSock *os.File, out *rankOutput) 
 				l.events <- func(s *supervisor, now time.Time) { s.report(rank, m.Text, now) }
 			case control.Note:
 				l.events <- func(s *supervisor, now time.Time) { s.note(rank, m.Key, m.Text, now) }
+			case control.Here:
+				l.events <- func(s *supervisor, now time.Time) { s.here(rank, m.Text, now) }
 			case control.Abort:
 				l.events <- func(s *supervisor, now time.Time) { s.abort(rank, m.Code, m.Text, now) }
 			}
@@ -122,8 +124,8 @@ func (l *launcher) signalled(s *supervisor, sig syscall.Signal) {
 	case syscall.SIGTSTP:
 		l.signalAll(syscall.SIGSTOP)
 		stopSelf()
-	case syscall.SIGCONT:
-		l.signalAll(syscall.SIGCONT)
+	case syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2:
+		l.signalAll(sig)
 	default:
 		s.interrupt(sig, time.Now())
 	}
@@ -135,9 +137,11 @@ func (l *launcher) signalAll(sig syscall.Signal) {
 	}
 }
 
-// signal, tellDead and say make the launcher the supervisor's world.
+// signal, tellDead, ask and say make the launcher the supervisor's world.
 func (l *launcher) signal(rank int, sig syscall.Signal) { l.procs.signal(rank, sig) }
 
 func (l *launcher) tellDead(to, rank int, cause string) { l.controls[to].tell(rank, cause) }
+
+func (l *launcher) ask(rank int) bool { return l.controls[rank].ask() }
 
 func (l *launcher) say(format string, args ...any) { say(format, args...) }

@@ -21,7 +21,7 @@ import (
 // launch runs the job that the command line describes and returns its exit status.
 func launch(opt *options) (int, error) {
 	signals := make(chan os.Signal, 16)
-	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP, syscall.SIGCONT} {
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2} {
 		if !signal.Ignored(sig) { // nohup and background jobs of plain shells ignore some on purpose
 			signal.Notify(signals, sig)
 		}
@@ -71,7 +71,7 @@ func buildUnlessInterrupted(dir, tmp string, signals <-chan os.Signal) (string, 
 			switch s := sig.(syscall.Signal); s {
 			case syscall.SIGTSTP:
 				stopSelf()
-			case syscall.SIGCONT:
+			case syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2: // there are no ranks to have them
 			default:
 				cancel(&statusError{128 + int(s), fmt.Errorf("got signal %d (%v) while building %s", s, s, dir)})
 			}

@@ -118,6 +118,24 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestQuit: SIGQUIT has the ranks say what all their goroutines do, SIGUSR1 is for them alone.
+func TestQuit(t *testing.T) {
+	j := newJob(t, "-n", "2", "RANK", "usr1")
+	j.StartReady(2)
+	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGQUIT} {
+		if err := j.Cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if sig == syscall.SIGUSR1 {
+			j.Ready(2)
+		}
+	}
+	j.End(mpiruntest.Limit, 128+int(syscall.SIGQUIT), `^mpirun: got signal 3 \(quit\); ending the job \(2 ranks\)$`, `SIGQUIT: quit`)
+	if n := strings.Count(j.Err.String(), "SIGQUIT: quit"); n != 2 {
+		t.Errorf("%d ranks have printed their goroutines", n)
+	}
+}
+
 // TestKilled: nothing, not even a word, outlives mpirun when it is killed.
 func TestKilled(t *testing.T) {
 	j := newJob(t, "-n", "3", "RANK", "hang")
@@ -172,7 +190,7 @@ func TestStopped(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	newJob(t, "-n", "2", "--timeout", "0.3", "RANK", "hang").Run(exitTimeout,
-		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)`)
+		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)$`, `^mpirun: ranks? .*: (in no MPI call|does not answer)$`)
 }
 
 func TestNoMPI(t *testing.T) {

@@ -17,7 +17,9 @@ import (
 const (
 	gatherTime = 100 * time.Millisecond // for one more rank to report the same error
 	gatherMost = 350 * time.Millisecond // for all of them
+	askTime    = time.Second            // for ranks to say what they are doing
 	termTime   = 500 * time.Millisecond // between the polite signal and SIGKILL
+	dumpTime   = 5 * time.Second        // likewise after SIGQUIT, on which ranks print their goroutines
 	killTime   = 5 * time.Second        // after which processes that SIGKILL does not end are given up
 )
 
@@ -35,6 +37,7 @@ const (
 type world interface {
 	signal(rank int, sig syscall.Signal)
 	tellDead(to, rank int, cause string)
+	ask(rank int) bool // an answer may come: see here
 	say(format string, args ...any)
 }
 
@@ -63,6 +66,7 @@ type supervisor struct {
 	notesUntil  time.Time // set while notes are held back
 	nextAt      time.Time // in phases ending and killing: when the next takes over
 	timeoutAt   time.Time
+	askUntil    time.Time // set when the time is over and ranks have been asked what they are doing
 	gaveUp      bool
 }
 
@@ -71,6 +75,9 @@ type rankStatus struct {
 	alive    bool
 	reported bool
 	skipped  bool // it ended well without Init
+	joined   bool // it has called Init
+	asked    bool // it may still say what it is doing
+	doing    string
 }
 
 // report is an error message and the ranks that ended with it.
@@ -110,7 +117,7 @@ func (s *supervisor) done() bool { return s.alive == 0 || s.gaveUp }
 // deadline is when tick has something to do; zero for never.
 func (s *supervisor) deadline() time.Time {
 	var first time.Time
-	for _, t := range []time.Time{s.gatherUntil, s.notesUntil, s.nextAt, s.timeoutAt} {
+	for _, t := range []time.Time{s.gatherUntil, s.notesUntil, s.nextAt, s.timeoutAt, s.askUntil} {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
@@ -133,6 +140,7 @@ func (s *supervisor) exited(rank int, ws syscall.WaitStatus, st pmi.State, now t
 	default:
 		r.skipped = true
 	}
+	s.heard(now)
 	s.settle(now)
 }
 
@@ -141,7 +149,7 @@ const skippedInit = "exited without Init, which other ranks have called"
 
 // inited takes a rank's first word of PMI, by Init.
 func (s *supervisor) inited(rank int, now time.Time) {
-	s.joined = true
+	s.joined, s.ranks[rank].joined = true, true
 	for r := range s.ranks {
 		if s.ranks[r].skipped && r != rank {
 			s.ranks[r].skipped = false
@@ -199,6 +207,7 @@ func (s *supervisor) others(rank int) int {
 // settle prints held reports when nobody is left to wait for.
 func (s *supervisor) settle(now time.Time) {
 	if s.alive == 0 {
+		s.sayTimeout()
 		s.printNotes()
 		if s.phase < ending {
 			s.print("")
@@ -345,9 +354,9 @@ func (s *supervisor) interrupt(sig syscall.Signal, now time.Time) {
 func (s *supervisor) tick(now time.Time) {
 	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	if due(s.timeoutAt) && s.phase < ending {
-		s.failed, s.status = true, exitTimeout
-		s.print("")
-		s.world.say("the job has run for %v (--timeout); ending it (%s)", s.timeout, plural(s.alive, "rank"))
+		s.becomeAsking(now)
+	}
+	if due(s.askUntil) {
 		s.becomeEnding(syscall.SIGTERM, now)
 	}
 	if due(s.notesUntil) {
@@ -373,10 +382,14 @@ func (s *supervisor) decide(status int) {
 }
 
 func (s *supervisor) becomeEnding(sig syscall.Signal, now time.Time) {
+	s.sayTimeout()
 	s.printNotes()
 	s.phase = ending
 	s.gatherUntil, s.timeoutAt = time.Time{}, time.Time{}
 	s.nextAt = now.Add(termTime)
+	if sig == syscall.SIGQUIT {
+		s.nextAt = now.Add(dumpTime)
+	}
 	for rank := range s.ranks {
 		if s.ranks[rank].alive {
 			s.world.signal(rank, sig)

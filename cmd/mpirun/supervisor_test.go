@@ -24,6 +24,11 @@ func (w *transcript) tellDead(to, rank int, cause string) {
 	w.lines = append(w.lines, fmt.Sprintf("tell %d that %d: %s", to, rank, cause))
 }
 
+func (w *transcript) ask(rank int) bool {
+	w.lines = append(w.lines, fmt.Sprintf("ask %d", rank))
+	return rank != 2
+}
+
 func (w *transcript) say(format string, args ...any) {
 	w.lines = append(w.lines, "say "+fmt.Sprintf(format, args...))
 }
@@ -281,14 +286,59 @@ func TestSupervisor(t *testing.T) {
 			s.exited(0, exited(3), pmi.State{}, at(1))
 			s.tick(at(59999))
 			s.tick(at(60000))
+			s.here(1, "in Recv at main.go:7", at(60001))
 			endAll(s)
 		}, 124, `
 			tell 1 that 0: rank 0 (pid 100) on H exited with status 3
 			tell 2 that 0: rank 0 (pid 100) on H exited with status 3
 			say rank 0 (pid 100) on H exited with status 3; going on with 2 other ranks
+			ask 1
+			ask 2
 			say the job has run for 1m0s (--timeout); ending it (2 ranks)
+			say rank 0 (pid 100) on H: has ended
+			say rank 1 (pid 101) on H: in Recv at main.go:7
+			say rank 2 (pid 102) on H: before Init
 			signal 15 to 1
 			signal 15 to 2`},
+		{"too long, and no answer", false, func(s sv) {
+			s.tick(at(60000))
+			s.exited(1, exited(0), finalized, at(60001))
+			s.tick(at(60999))
+			s.tick(at(61000))
+			endAll(s)
+		}, 124, `
+			ask 0
+			ask 1
+			ask 2
+			say the job has run for 1m0s (--timeout); ending it (2 ranks)
+			say rank 0 (pid 100) on H: does not answer
+			say rank 1 (pid 101) on H: has ended
+			say rank 2 (pid 102) on H: before Init
+			signal 15 to 0
+			signal 15 to 2`},
+		{"too long, but all end", false, func(s sv) {
+			s.tick(at(60000))
+			for _, rank := range []int{2, 1, 0} {
+				s.exited(rank, exited(0), finalized, at(60001))
+			}
+		}, 124, `
+			ask 0
+			ask 1
+			ask 2
+			say the job has run for 1m0s (--timeout)`},
+		{"a goroutine dump takes its time", false, func(s sv) {
+			s.interrupt(syscall.SIGQUIT, at(1))
+			s.tick(at(5000))
+			s.exited(0, exited(2), pmi.State{Inited: true}, at(5000))
+			s.tick(at(5001))
+			endAll(s)
+		}, 131, `
+			say got signal 3 (quit); ending the job (3 ranks)
+			signal 3 to 0
+			signal 3 to 1
+			signal 3 to 2
+			signal 9 to 1
+			signal 9 to 2`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &transcript{}
