@@ -9,11 +9,13 @@
 package coll
 
 import (
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/shm"
+	"github.com/ompi-go/ompi-go/trace"
 )
 
 func init() {
@@ -26,6 +28,7 @@ type Env struct {
 	Job    rte.Job
 	PML    pml.Module
 	Shm    *shm.Domain // nil when no memory is shared
+	Trace  *trace.Ring // nil: nobody wants to know
 }
 
 // Component is what registers with mca under framework "coll".
@@ -85,7 +88,40 @@ type (
 	Alltoallver interface {
 		Alltoallv(send core.Buffer, sendCounts, sendDispls []int, recv core.Buffer, recvCounts, recvDispls []int) error
 	}
+	Alltoallwer interface {
+		Alltoallw(send, recv []core.Buffer) error
+	}
+	ReduceScatterer interface {
+		ReduceScatter(send, recv core.Buffer, counts []int, op *core.Op) error
+	}
+	ReduceScatterBlocker interface {
+		ReduceScatterBlock(send, recv core.Buffer, op *core.Op) error
+	}
+	Scanner interface {
+		Scan(send, recv core.Buffer, op *core.Op) error
+	}
+	Exscanner interface {
+		Exscan(send, recv core.Buffer, op *core.Op) error
+	}
+	// Neighborer has the neighbourhood operations, alg.NeighborAllgather and on. It keeps nothing of a.
+	Neighborer interface {
+		Neighbor(a *alg.Args) error
+	}
 )
+
+// Starter has the non-blocking and the persistent form of every operation. It copies a; the memory that a names stays the
+// operation's until it is complete, but for counts and displacements. Errors come with the request's completion. All members of a
+// communicator call Start and Init in the same order.
+type Starter interface {
+	Start(a *alg.Args) *core.Request
+	// Init gives an inactive persistent request.
+	Init(a *alg.Args) *core.Request
+}
+
+// Planner tells which algorithm it would choose for a, for a Starter above it. It may set a.Segment.
+type Planner interface {
+	Plan(a *alg.Args) *alg.Algorithm
+}
 
 // Table is what a communicator calls, chosen operation by operation.
 type Table struct {
@@ -102,5 +138,20 @@ type Table struct {
 	Alltoall   Alltoaller
 	Alltoallv  Alltoallver
 
+	Alltoallw          Alltoallwer
+	ReduceScatter      ReduceScatterer
+	ReduceScatterBlock ReduceScatterBlocker
+	Scan               Scanner
+	Exscan             Exscanner
+	Neighbor           Neighborer
+
+	Start Starter
+	Plan  Planner
+
 	modules []Module
+}
+
+// FaultListener is a Factory that wants to know when a communicator has got a fault. The token is held.
+type FaultListener interface {
+	CommFailed(c *core.Comm)
 }

@@ -58,6 +58,12 @@ type complete struct {
 	coll.Allgatherver
 	coll.Alltoaller
 	coll.Alltoallver
+	coll.Alltoallwer
+	coll.ReduceScatterer
+	coll.ReduceScatterBlocker
+	coll.Scanner
+	coll.Exscanner
+	coll.Neighborer
 }
 
 type barrierOnly struct{ *fake }

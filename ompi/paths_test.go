@@ -135,7 +135,7 @@ func (p *wireEndpoint) Send(f *btl.Frag) (bool, error) {
 
 // TestPathLost: ranks that talk over two BTLs go on over the other when one breaks, in the middle of everything.
 func TestPathLost(t *testing.T) {
-	const ranks, rounds = 3, 20
+	const ranks, rounds = 3, 12
 	w := &wire{}
 	var before int64
 	job(t, ranks, func(world *ompi.Comm) error {
@@ -148,7 +148,7 @@ func TestPathLost(t *testing.T) {
 			}
 			var reqs []*ompi.Request
 			var in [][]byte
-			sizes := []int{0, 8, 900, 5000, 300_000}
+			sizes := []int{0, 8, 900, 5000, 60_000}
 			for k, n := range sizes {
 				out := make([]byte, n)
 				fillMessage(out, me*1000+round+k)

@@ -61,6 +61,9 @@ type Module interface {
 	Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) *core.Request
 	Recv(ch *core.Channel, buf core.Buffer, source, tag int) (core.Status, error)
 	Irecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
+	// BeginSend and BeginRecv are Isend (Standard) and Irecv for who holds the token: a poller, not a Hook.
+	BeginSend(ch *core.Channel, buf core.Buffer, dest, tag int) *core.Request
+	BeginRecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
 	// SendInit and RecvInit make inactive persistent requests, started through their Owner.
 	SendInit(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) *core.Request
 	RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request

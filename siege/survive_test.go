@@ -82,6 +82,28 @@ func surviveRole(world *ompi.Comm, args []string) error {
 		err = world.Barrier()
 	case "allreduce":
 		err = world.Allreduce(ompi.InPlace(), ompi.Slice(big), ompi.Sum)
+	case "iallreduce": // two at once, of which one waits for nothing but the other's messages
+		small := []int64{1}
+		one, two := world.Iallreduce(ompi.InPlace(), ompi.Slice(big), ompi.Sum), world.Iallreduce(ompi.InPlace(), ompi.Slice(small), ompi.Sum)
+		_, err = two.Wait()
+		if err := failed("the second", victim, err); err != nil {
+			return err
+		}
+		_, err = one.Wait()
+	case "igather": // the survivors only send, to the victim
+		_, err = world.Igather(ompi.Slice(big), ompi.Slice(big[:0]), victim).Wait()
+	case "persistent":
+		r := world.AllreduceInit(ompi.InPlace(), ompi.Slice(big), ompi.Sum)
+		if err := r.Start(); err != nil {
+			return err
+		}
+		_, err = r.Wait()
+		if e := r.Start(); e == nil {
+			_, e = r.Wait()
+			if err := failed("started again", victim, e); err != nil {
+				return err
+			}
+		}
 	case "dup":
 		_, err = world.Dup()
 	case "many":
@@ -155,7 +177,7 @@ func surviveRole(world *ompi.Comm, args []string) error {
 // TestSurvivors: with --on-failure continue a death is an error of the calls that concern it, and the exit status is still the
 // dead rank's.
 func TestSurvivors(t *testing.T) {
-	ops := []string{"recv", "any", "probe", "send", "ssend", "barrier", "allreduce", "dup", "many", "announced"}
+	ops := []string{"recv", "any", "probe", "send", "ssend", "barrier", "allreduce", "dup", "many", "announced", "iallreduce", "igather", "persistent"}
 	ways := []struct {
 		how    string
 		status int
@@ -181,7 +203,8 @@ func TestSurvivors(t *testing.T) {
 		for i, op := range ops {
 			w := ways[i%len(ways)]
 			run(btl, "met", op, "kill", 137)
-			if op == "barrier" || op == "allreduce" || op == "dup" || op == "announced" {
+			switch op {
+			case "barrier", "allreduce", "dup", "announced", "iallreduce", "igather", "persistent":
 				continue // these meet
 			}
 			run(btl, "strangers", op, w.how, w.status)

@@ -1,8 +1,7 @@
-// Package basic is the collective component that has every operation and works on every communicator: point-to-point messages
+// Package basic is the collective component that has every operation and works on every intracommunicator: point-to-point messages
 // over the PML, nothing shared, no assumption about where ranks are. Faster components lie over it and leave it the rest.
 //
-// One file an operation. An algorithm is written without error handling: it acts through a call (call.go), which remembers the
-// first error and turns the rest into nothing once no message can be exchanged any more.
+// It chooses among the algorithms of package alg by a few limits:
 //
 //	barrier     dissemination
 //	bcast       binomial tree
@@ -10,13 +9,17 @@
 //	allreduce   recursive doubling; large: ring of reduce-scatter and allgather, or reduce and bcast when order matters
 //	gather(v)   binomial tree for small blocks, else every rank to the root at once; scatter(v) likewise
 //	allgather   recursive doubling for small blocks on 2^k ranks, else ring; allgatherv ring
-//	alltoall(v) pairwise exchange
+//	alltoall(v, w) pairwise exchange
+//	reduce_scatter(_block) pairwise exchange; reduce and deal out when order matters
+//	scan, exscan recursive doubling
+//	neighbourhood operations: along all edges at once
 //
 // Only package coll calls it, through its mca registration.
 package basic
 
 import (
 	"github.com/ompi-go/ompi-go/coll"
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
@@ -41,7 +44,7 @@ func (component) Options() any      { return new(Options) }
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML}
+	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "basic", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "basic", &f.opts); err != nil {
 		return nil, err
 	}
@@ -51,15 +54,23 @@ func (component) Open(env *coll.Env) (coll.Factory, error) {
 type factory struct {
 	pml  pml.Module
 	opts Options
+	alg.Uses
 }
 
-// Query implements coll.Factory: every communicator will do.
-func (f *factory) Query(c *core.Comm) (priority int, ok bool) { return f.opts.Priority, true }
+// Query implements coll.Factory: every intracommunicator will do.
+func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
+	return f.opts.Priority, c.Remote() == nil
+}
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {
-	return &module{pml: f.pml, opts: &f.opts, comm: c, ch: &c.Inner, rank: c.MyRank, size: c.Size()}, nil
+	m := new(module)
+	m.Init(f.pml, c, &f.opts, &f.Uses, f.opts.ScratchLimitBytes)
+	return m, nil
 }
+
+// module serves one communicator.
+type module struct{ alg.Runner }
 
 // The compiler checks that nothing is missing.
 var _ interface {
@@ -75,4 +86,11 @@ var _ interface {
 	coll.Allgatherver
 	coll.Alltoaller
 	coll.Alltoallver
+	coll.Alltoallwer
+	coll.ReduceScatterer
+	coll.ReduceScatterBlocker
+	coll.Scanner
+	coll.Exscanner
+	coll.Neighborer
+	coll.Planner
 } = (*module)(nil)

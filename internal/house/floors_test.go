@@ -9,7 +9,7 @@ import (
 // floors lists the house from the ground up. A package stands on the floor of the longest entry that it is under, and imports
 // from lower floors only; on its own floor, a component imports its framework's contract and a program its own folders.
 var floors = [][]string{
-	{"internal/relaxed", "internal/invariants", "internal/mpiruntest"},
+	{"internal/relaxed", "internal/invariants", "internal/attr", "internal/mpiruntest", "trace"},
 	{"mca", "metrics", "datatype", "rte/pmi", "rte/control"},
 	{"progress", "rte"},
 	{"core"},
@@ -17,6 +17,7 @@ var floors = [][]string{
 	{"btl"},
 	{"bml"},
 	{"pml"},
+	{"coll/alg"},
 	{"coll"},
 	{"ompi"},
 	{"bench"},
@@ -26,6 +27,9 @@ var floors = [][]string{
 // frameworks are folders whose package is a contract and whose sub-folders are components. Components are known to ompi alone,
 // which imports them for their registration.
 var frameworks = []string{"btl", "bml", "pml", "coll"}
+
+// libraries lie in a framework's folder and are no components: the framework and its components use them.
+var libraries = []string{"coll/alg"}
 
 // reserved packages are for those who are named here only.
 var reserved = map[string][]string{
@@ -54,7 +58,7 @@ func floorOf(p string) (floor int, entry string) {
 // componentOf gives the folder of the component that p belongs to, "" when it belongs to none.
 func componentOf(p string) string {
 	for _, f := range frameworks {
-		if rest, ok := strings.CutPrefix(p, f+"/"); ok && !isTest(p) {
+		if rest, ok := strings.CutPrefix(p, f+"/"); ok && !isTest(p) && !slices.Contains(libraries, p) {
 			name, _, _ := strings.Cut(rest, "/")
 			return f + "/" + name
 		}

@@ -120,7 +120,7 @@ func (s *sendReq) detour(err error) (bool, error) {
 
 // pathFailed ends a send of which a BTL did not take a fragment, or gave one back.
 func (o *module) pathFailed(s *sendReq, path *bml.Path, err error) {
-	if s.failure == nil && s.ch.fault == nil && s.peer.survives(path) {
+	if s.failure == nil && s.ch.fault == nil && !o.closed && s.peer.survives(path) {
 		s.failure = o.pathError(s.dest, path, err)
 		c := o.newCtl(s.peer)
 		putLost(&c.frag, s.frag.Hdr[:matchSize], s.id)

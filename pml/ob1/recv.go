@@ -57,11 +57,17 @@ func (o *module) Recv(ch *core.Channel, buf core.Buffer, source, tag int) (core.
 // Irecv implements pml.Module.
 func (o *module) Irecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	o.engine.Lock()
+	r := o.BeginRecv(ch, buf, source, tag)
+	o.engine.Unlock()
+	return r
+}
+
+// BeginRecv implements pml.Module.
+func (o *module) BeginRecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	r := o.newRecv()
 	r.Renew(ch.Comm, "", source, buf)
 	o.recvsOut.push(r)
 	o.post(r, o.chans[ch.ID], buf, source, tag)
-	o.engine.Unlock()
 	return &r.Request
 }
 

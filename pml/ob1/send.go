@@ -93,18 +93,27 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 // Isend implements pml.Module.
 func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
 	o.engine.Lock()
+	r := o.isend(ch, &buf, dest, tag, mode)
+	o.engine.Unlock()
+	return r
+}
+
+// BeginSend implements pml.Module.
+func (o *module) BeginSend(ch *core.Channel, buf core.Buffer, dest, tag int) *core.Request {
+	return o.isend(ch, &buf, dest, tag, pml.Standard)
+}
+
+func (o *module) isend(ch *core.Channel, buf *core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
 	m := o.chans[ch.ID]
 	s := o.newSend()
-	if mode != pml.Synchronous && o.sendNow(m, &buf, dest, tag) {
+	if mode != pml.Synchronous && o.sendNow(m, buf, dest, tag) {
 		s.RenewDone()
 		o.sendsOut.push(s)
-		o.engine.Unlock()
 		return &s.Request
 	}
-	s.Renew(ch.Comm, "", dest, buf)
+	s.Renew(ch.Comm, "", dest, *buf)
 	o.sendsOut.push(s)
-	o.start(s, m, buf, dest, tag, mode)
-	o.engine.Unlock()
+	o.start(s, m, *buf, dest, tag, mode)
 	return &s.Request
 }
 

@@ -1,0 +1,99 @@
+package alg
+
+// maxAlgorithms is the room for algorithms of one operation; the last two places are those of Inter and Foreign.
+const maxAlgorithms = 16
+
+// Foreign is the name of a way to carry out an operation that is not in this package, for Uses.
+func Foreign(k Kind, name string) *Algorithm {
+	return &Algorithm{Kind: k, Name: name, index: maxAlgorithms - 2}
+}
+
+// algorithms are all there are. The first of each operation serves any number of ranks and any operator.
+var algorithms = number([]Algorithm{
+	{Kind: Barrier, Name: "dissemination", Help: "tell the rank 2^k further on", Run: barrierDissemination},
+	{Kind: Barrier, Name: "linear", Help: "all tell rank 0, which tells all", Run: barrierLinear},
+	{Kind: Barrier, Name: "tree", Help: "up and down a binomial tree", Run: barrierTree},
+	{Kind: Barrier, Name: "recursive_doubling", Help: "exchange with the rank that differs in bit k", Run: barrierDoubling},
+	{Kind: Barrier, Name: "double_ring", Help: "twice around the ring", Run: barrierRing},
+
+	{Kind: Bcast, Name: "binomial", Help: "binomial tree", Run: bcastBinomial},
+
+	{Kind: Reduce, Name: "binomial", Help: "binomial tree", Ordered: true, Run: reduceBinomial},
+
+	{Kind: Allreduce, Name: "recursive_doubling", Help: "exchange with the rank that differs in bit k", Ordered: true, Run: allreduceDoubling},
+	{Kind: Allreduce, Name: "reduce_bcast", Help: "binomial reduce, then binomial bcast", Ordered: true, Run: allreduceReduceBcast},
+	{Kind: Allreduce, Name: "ring", Help: "ring reduce-scatter, then ring allgather", Run: allreduceRing},
+
+	{Kind: Gather, Name: "linear", Help: "everybody to the root", Run: gatherLinear},
+	{Kind: Gather, Name: "binomial", Help: "binomial tree", Run: gatherBinomial},
+	{Kind: Gatherv, Name: "linear", Help: "everybody to the root", Run: gathervLinear},
+	{Kind: Scatter, Name: "linear", Help: "the root to everybody", Run: scatterLinear},
+	{Kind: Scatter, Name: "binomial", Help: "binomial tree", Run: scatterBinomial},
+	{Kind: Scatterv, Name: "linear", Help: "the root to everybody", Run: scattervLinear},
+
+	{Kind: Allgather, Name: "ring", Help: "pass on to the next rank", Run: allgatherRing},
+	{Kind: Allgather, Name: "recursive_doubling", Help: "exchange with the rank that differs in bit k; 2^k ranks", Fits: isPow2, Run: allgatherDoubling},
+	{Kind: Allgatherv, Name: "ring", Help: "pass on to the next rank", Run: allgathervRing},
+
+	{Kind: Alltoall, Name: "pairwise", Help: "in step s with the ranks s before and behind", Run: alltoallPairwise},
+	{Kind: Alltoallv, Name: "pairwise", Help: "in step s with the ranks s before and behind", Run: alltoallvPairwise},
+	{Kind: Alltoallw, Name: "pairwise", Help: "in step s with the ranks s before and behind", Run: alltoallwPairwise},
+
+	{Kind: ReduceScatter, Name: "reduce_scatterv", Help: "binomial reduce, then everybody's block from rank 0", Ordered: true, Run: reduceScatterBasic},
+	{Kind: ReduceScatter, Name: "pairwise", Help: "in step s with the ranks s before and behind", Run: reduceScatterPairwise},
+	{Kind: ReduceScatterBlock, Name: "reduce_scatter", Help: "binomial reduce, then everybody's block from rank 0", Ordered: true, Run: reduceScatterBasic},
+	{Kind: ReduceScatterBlock, Name: "pairwise", Help: "in step s with the ranks s before and behind", Run: reduceScatterPairwise},
+
+	{Kind: Scan, Name: "linear", Help: "pass the sum on to the next rank", Ordered: true, Run: scanLinear},
+	{Kind: Scan, Name: "recursive_doubling", Help: "hand the sum to the rank 2^k further on", Ordered: true, Run: scanDoubling},
+	{Kind: Exscan, Name: "linear", Help: "pass the sum on to the next rank", Ordered: true, Run: exscanLinear},
+	{Kind: Exscan, Name: "recursive_doubling", Help: "hand the sum to the rank 2^k further on", Ordered: true, Run: exscanDoubling},
+
+	{Kind: NeighborAllgather, Name: "linear", Help: "along all edges at once", Run: neighborAllgatherLinear},
+	{Kind: NeighborAllgatherv, Name: "linear", Help: "along all edges at once", Run: neighborAllgathervLinear},
+	{Kind: NeighborAlltoall, Name: "linear", Help: "along all edges at once", Run: neighborAlltoallLinear},
+	{Kind: NeighborAlltoallv, Name: "linear", Help: "along all edges at once", Run: neighborAlltoallvLinear},
+	{Kind: NeighborAlltoallw, Name: "linear", Help: "along all edges at once", Run: neighborAlltoallwLinear},
+})
+
+func number(all []Algorithm) (byKind [Kinds][]*Algorithm) {
+	for i := range all {
+		g := &all[i]
+		g.index = len(byKind[g.Kind])
+		byKind[g.Kind] = append(byKind[g.Kind], g)
+	}
+	return byKind
+}
+
+// List gives the algorithms of an operation.
+func List(k Kind) []*Algorithm { return algorithms[k] }
+
+// Named is the algorithm of that name, nil when there is none.
+func Named(k Kind, name string) *Algorithm {
+	for _, g := range algorithms[k] {
+		if g.Name == name {
+			return g
+		}
+	}
+	return nil
+}
+
+func isPow2(n int) bool { return n&(n-1) == 0 }
+
+// ceilPow2 is the least power of two that is not below n.
+func ceilPow2(n int) int {
+	p := 1
+	for p < n {
+		p <<= 1
+	}
+	return p
+}
+
+// floorPow2 is the greatest power of two that is not above n, for n >= 1.
+func floorPow2(n int) int {
+	p := 1
+	for p <= n/2 {
+		p <<= 1
+	}
+	return p
+}

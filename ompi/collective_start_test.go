@@ -1,0 +1,91 @@
+package ompi_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/ompi-go/ompi-go/ompi"
+)
+
+// TestNonBlockingCollectivesOverlap: many are under way at once, on data that tells them apart, and complete in any order.
+func TestNonBlockingCollectivesOverlap(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			err := ompi.Run(context.Background(), n, func(w *ompi.Comm) error {
+				const k = 40
+				in, sum := make([]int64, k), make([]int64, k)
+				all := make([][]int64, k)
+				var reqs []ompi.Request
+				for i := range k {
+					in[i] = int64(i*100 + w.Rank())
+					reqs = append(reqs, w.Iallreduce(ompi.Value(&in[i]), ompi.Value(&sum[i]), ompi.Sum))
+					all[i] = make([]int64, n)
+					reqs = append(reqs, w.Iallgather(ompi.Value(&in[i]), ompi.Slice(all[i])))
+					if i%5 == 0 {
+						reqs = append(reqs, w.Ibarrier())
+						if err := w.Barrier(); err != nil {
+							return err
+						}
+					}
+				}
+				for i := len(reqs) - 1; i >= 0; i-- {
+					if _, err := reqs[i].Wait(); err != nil {
+						return err
+					}
+				}
+				for i := range k {
+					want := int64(i*100*n + n*(n-1)/2)
+					if sum[i] != want {
+						return fmt.Errorf("sum %d is %d, want %d", i, sum[i], want)
+					}
+					for r := range n {
+						if all[i][r] != int64(i*100+r) {
+							return fmt.Errorf("gathered %v in round %d", all[i], i)
+						}
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestPersistentCollective starts one again and again.
+func TestPersistentCollective(t *testing.T) {
+	err := ompi.Run(context.Background(), 5, func(w *ompi.Comm) error {
+		data := make([]int32, 20000)
+		r := w.BcastInit(ompi.Slice(data), 3)
+		sum := make([]int32, len(data))
+		s := w.AllreduceInit(ompi.Slice(data), ompi.Slice(sum), ompi.Sum)
+		for round := range 20 {
+			if w.Rank() == 3 {
+				for i := range data {
+					data[i] = int32(round + i)
+				}
+			}
+			if err := r.Start(); err != nil {
+				return err
+			}
+			if _, err := r.Wait(); err != nil {
+				return err
+			}
+			if err := s.Start(); err != nil {
+				return err
+			}
+			if _, err := s.Wait(); err != nil {
+				return err
+			}
+			if data[7] != int32(round+7) || sum[9] != 5*int32(round+9) {
+				return fmt.Errorf("round %d: %d, %d", round, data[7], sum[9])
+			}
+		}
+		return ompi.WaitAll(r, s)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
