@@ -123,7 +123,7 @@ func sleepAfter(d time.Duration) time.Duration {
 
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
 func (i *Instance) open(reg *mca.Registry, at place, local int) error {
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(i), Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -178,7 +178,7 @@ func (i *Instance) withoutShm(cause error) error {
 	if len(others) == 0 {
 		return fmt.Errorf("no shared memory on this host, and the parameter btl allows nothing else between processes: %w", cause)
 	}
-	i.Say("shm", fmt.Sprintf("no shared memory on this host, using %s instead: %v", strings.Join(others, ", "), cause))
+	(*upcalls)(i).Say("shm", fmt.Sprintf("no shared memory on this host, using %s instead: %v", strings.Join(others, ", "), cause))
 	return nil
 }
 
@@ -248,35 +248,6 @@ func (i *Instance) World() *Comm { return i.world }
 
 // Self is the communicator of this rank alone.
 func (i *Instance) Self() *Comm { return i.self }
-
-// BML is for the PML.
-func (i *Instance) BML() bml.Manager { return i.bml }
-
-// Say implements btl.Upcalls: each fallback is counted, and told once a job by the lowest rank concerned.
-func (i *Instance) Say(key, message string) {
-	i.said[key]++
-	if i.said[key] > 1 {
-		return
-	}
-	if r, ok := i.job.(rte.Sayer); !ok || !r.SayOnce(key, message) {
-		say("rank %d: %s", i.job.Rank(), message)
-	}
-}
-
-// EndpointFailed implements btl.Upcalls.
-func (i *Instance) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause error) {
-	if i.finalizing.Load() {
-		return // everybody has said goodbye already
-	}
-	if !dead && i.bml != nil && i.bml.Drop(m, p) {
-		i.Say("btl-path", fmt.Sprintf("btl %s has lost its connection to rank %d, others go on without it: %v", m.Name(), p.Rank, cause))
-		if i.pml != nil {
-			i.pml.PathsChanged(p)
-		}
-		return
-	}
-	i.procFailed(p, cause)
-}
 
 // procFailed makes a process's failure known to everything that waits for it. The token is held.
 func (i *Instance) procFailed(p *core.Proc, cause error) {
