@@ -34,7 +34,7 @@ func Read(r io.Reader) (*Field, error) {
 		return nil, fmt.Errorf("picture is larger than %d bytes", maxFile)
 	}
 	if n := min(len(data), len(pngBegin)); n > 0 && string(data[:n]) != pngBegin[:n] {
-		return nil, errors.New("not a PNG picture: the file begins otherwise")
+		return nil, errors.New("picture is not a usable PNG: the file is of another kind")
 	}
 	size, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
