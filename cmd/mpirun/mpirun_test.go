@@ -190,7 +190,7 @@ func TestStopped(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	newJob(t, "-n", "2", "--timeout", "0.3", "RANK", "hang").Run(exitTimeout,
-		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)$`, `^mpirun: ranks? .*: (in no MPI call|does not answer)$`)
+		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)$`, `^  ranks? .*: (in no MPI call|does not answer)$`)
 }
 
 func TestNoMPI(t *testing.T) {

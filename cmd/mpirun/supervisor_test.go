@@ -295,9 +295,9 @@ func TestSupervisor(t *testing.T) {
 			ask 1
 			ask 2
 			say the job has run for 1m0s (--timeout); ending it (2 ranks)
-			say rank 0 (pid 100) on H: has ended
-			say rank 1 (pid 101) on H: in Recv at main.go:7
-			say rank 2 (pid 102) on H: before Init
+			rank 0 (pid 100) on H: has ended
+			rank 1 (pid 101) on H: in Recv at main.go:7
+			rank 2 (pid 102) on H: before Init
 			signal 15 to 1
 			signal 15 to 2`},
 		{"too long, and no answer", false, func(s sv) {
@@ -311,9 +311,9 @@ func TestSupervisor(t *testing.T) {
 			ask 1
 			ask 2
 			say the job has run for 1m0s (--timeout); ending it (2 ranks)
-			say rank 0 (pid 100) on H: does not answer
-			say rank 1 (pid 101) on H: has ended
-			say rank 2 (pid 102) on H: before Init
+			rank 0 (pid 100) on H: does not answer
+			rank 1 (pid 101) on H: has ended
+			rank 2 (pid 102) on H: before Init
 			signal 15 to 0
 			signal 15 to 2`},
 		{"too long, but all end", false, func(s sv) {
@@ -350,7 +350,13 @@ func TestSupervisor(t *testing.T) {
 					want = append(want, line)
 				}
 			}
-			if !slices.Equal(w.lines, want) {
+			var got []string // a message may have several lines
+			for _, line := range w.lines {
+				for l := range strings.SplitSeq(line, "\n") {
+					got = append(got, strings.TrimSpace(l))
+				}
+			}
+			if !slices.Equal(got, want) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(w.lines, "\n\t"), strings.Join(want, "\n\t"))
 			}
 			if s.status != c.status || !s.done() {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,7 +47,6 @@ func (s *supervisor) sayTimeout() {
 		s.world.say(what, s.timeout)
 		return
 	}
-	s.world.say(what+"; ending it (%s)", s.timeout, plural(s.alive, "rank"))
 	var order []string
 	ranks := map[string][]int{}
 	for rank, r := range s.ranks {
@@ -65,7 +66,9 @@ func (s *supervisor) sayTimeout() {
 		}
 		ranks[doing] = append(ranks[doing], rank)
 	}
+	var b strings.Builder // one message, so that nothing comes between
 	for _, doing := range order {
-		s.world.say("%s: %s", s.names(ranks[doing]), doing)
+		fmt.Fprintf(&b, "\n  %s: %s", s.names(ranks[doing]), doing)
 	}
+	s.world.say(what+"; ending it (%s)%s", s.timeout, plural(s.alive, "rank"), &b)
 }
