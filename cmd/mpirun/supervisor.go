@@ -291,24 +291,21 @@ const (
 	theyGoOn = "going on with"
 )
 
-// print prints each report once, and what becomes of the ranks that none of them names: behind the report if there is one, else in
-// a line of its own, where "other" cannot be taken for all but those of the last report.
+// print prints each report once, and behind the last what becomes of the ranks that none of them names. After several, "other" could
+// be taken for all but those of the last report.
 func (s *supervisor) print(what string) {
 	s.reports = slices.DeleteFunc(s.reports, func(r *report) bool { return r.printed })
-	n := s.others(-1)
-	if what == "" || len(s.reports) == 0 {
-		n = 0
+	which := "other rank"
+	if len(s.reports) > 1 {
+		which = "remaining rank"
 	}
-	for _, r := range s.reports {
+	for i, r := range s.reports {
 		r.printed = true
 		end := ""
-		if len(s.reports) == 1 {
-			end = tail(what, n, "other rank")
+		if i == len(s.reports)-1 && what != "" {
+			end = tail(what, s.others(-1), which)
 		}
 		s.world.say("%s failed: %s%s", s.names(r.ranks), strings.TrimRight(r.msg, "\n"), end)
-	}
-	if len(s.reports) > 1 && n > 0 {
-		s.world.say("%s", strings.TrimPrefix(tail(what, n, "remaining rank"), "; "))
 	}
 }
 

@@ -241,8 +241,7 @@ func TestSupervisor(t *testing.T) {
 			endAll(s)
 		}, 1, `
 			say rank 0 (pid 100) on H failed: this
-			say rank 1 (pid 101) on H failed: that
-			say ending the job (1 remaining rank)
+			say rank 1 (pid 101) on H failed: that; ending the job (1 remaining rank)
 			signal 15 to 1
 			signal 15 to 2`},
 		{"survivors are told, also late ones", true, func(s sv) {
