@@ -74,7 +74,7 @@ func TestAllocAtBadTop(t *testing.T) {
 	}
 	d[1].seg.top.Store(pageSize)
 	d[0].sys = &kernel{fallocate: func(int, uint32, int64, int64) error { return unix.ENOSPC }}
-	if _, _, err := d[0].AllocAt(peer, 64); err == nil || !strings.Contains(err.Error(), "rank 1: shm: no memory") {
+	if _, _, err := d[0].AllocAt(peer, 64); err == nil || !strings.Contains(err.Error(), "shm: no memory") {
 		t.Errorf("AllocAt without memory: %v", err)
 	}
 	if top := d[1].seg.top.Load(); top != pageSize {

@@ -184,7 +184,7 @@ func (d *Domain) allocAt(p *Peer, n int64) (Piece, unsafe.Pointer, error) {
 	off, err := d.sys.take(&p.ctl.top, o.fd, p.region.Size(), n)
 	o.close()
 	if err != nil {
-		return 0, nil, fmt.Errorf("rank %d: %w", p.Rank, err)
+		return 0, nil, err
 	}
 	return Piece(off), unsafe.Add(p.region.Base(), off), nil
 }
