@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
 )
 
@@ -118,7 +119,7 @@ func (c *Comm) explain(op string, err error) error {
 	}
 	name := ""
 	if c != nil && c.c != nil {
-		name = c.title()
+		name = coll.Title(c.c)
 	}
 	e := itself(err)
 	if e == nil {
@@ -130,14 +131,6 @@ func (c *Comm) explain(op string, err error) error {
 	full := *e // e may be shared
 	full.Op, full.Comm = op, name
 	return &full
-}
-
-// title is what errors call a communicator: its name, or for one without the number that its members agreed on when they made it.
-func (c *Comm) title() string {
-	if name := c.c.Name(); name != "" {
-		return name
-	}
-	return fmt.Sprintf("communicator %d", c.c.Context())
 }
 
 // itself is the *core.Error that err is, perhaps as the only one of errors.Join; nil when it is something else, or says more.
