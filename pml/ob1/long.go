@@ -236,7 +236,7 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 // stream sends fragments until all have gone, there is no room (done false), or enough are under way.
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
-	flat := s.conv.IsContiguous()
+	flat := s.Buf.Type().Contiguous() // IsContiguous would be one block, wherever it begins
 	for s.next < s.end {
 		if s.pending >= o.opt.Depth {
 			return true, nil

@@ -23,6 +23,7 @@ type shape struct {
 	elems  []elem
 	lb, ub int64
 	marked bool // the bounds were set by Resized or an array constructor
+	odd    bool // libraries disagree on its bounds
 }
 
 func basic(kind byte) *shape {
@@ -60,7 +61,12 @@ type piece struct {
 // compose is the type of pieces, in this order (MPI-3.1 section 4.1).
 func compose(text string, pieces ...piece) *shape {
 	s := &shape{text: text}
+	marks, plain := false, false
 	for _, p := range pieces {
+		if p.n > 0 && len(p.of.elems) > 0 {
+			marks, plain = marks || p.of.marked, plain || !p.of.marked
+			s.odd = s.odd || p.of.odd
+		}
 		for k := range p.n {
 			at := p.at + int64(k)*p.of.extent()
 			for _, e := range p.of.elems {
@@ -78,12 +84,15 @@ func compose(text string, pieces ...piece) *shape {
 	if !s.marked {
 		s.lb, s.ub = s.trueBounds()
 		a := s.align()
+		s.odd = s.odd || s.lb%a != 0 // Open MPI rounds the upper bound instead of the extent
 		s.ub += (a - s.extent()%a) % a
 	}
+	s.odd = s.odd || marks && s.extent()%s.align() != 0 // MPICH rounds the extent of a struct, whatever says so
+	s.odd = s.odd || marks && plain                     // MPICH does not let the bounds of the one hide the elements of the other
 	return s
 }
 
-// marked gives a composed type explicit bounds.
+// withBounds gives a composed type explicit bounds.
 func (s *shape) withBounds(lb, extent int64) *shape {
 	s.lb, s.ub, s.marked = lb, lb+extent, true
 	return s

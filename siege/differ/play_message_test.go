@@ -44,7 +44,7 @@ func (x *player) sayStatus(s ompi.Status, t *datatype.Type) {
 	if elements == ompi.Undefined {
 		elements = -1
 	}
-	x.say(" %d,%d,%d,%d", s.Source, s.Tag, count, elements)
+	x.say(" %d,%d,%d %d", s.Source, s.Tag, count, elements)
 }
 
 // batch sends a number of messages at once.

@@ -20,6 +20,11 @@ type step struct {
 	needs []int
 }
 
+func (s step) id() string {
+	id, _, _ := strings.Cut(s.line, " ")
+	return id
+}
+
 func (p *program) text() string {
 	var b strings.Builder
 	for _, s := range p.steps {

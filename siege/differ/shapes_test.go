@@ -29,10 +29,10 @@ func (g shaper) signature() []byte {
 	return sig
 }
 
-// of is a type with signature sig that can be received into.
+// of is a type with signature sig that can be received into, and on whose bounds libraries agree.
 func (g shaper) of(sig []byte) *shape {
 	for {
-		if s := g.draw(sig, g.between(1, 4)); s.receivable() {
+		if s := g.draw(sig, g.between(1, 4)); s.receivable() && !s.odd {
 			return s
 		}
 	}

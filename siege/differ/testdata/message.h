@@ -12,6 +12,13 @@ enum { POSTED, LATE, PROBED, MATCHED, TURNS, PERSISTENT, COMPLETED };
 enum { EXACT, ANY_SOURCE, ANY_TAG, ANYTHING };
 enum { STANDARD, SYNCHRONOUS, BUFFERED, READY };
 
+/* MPICH 4.0 divides by zero in MPI_Get_elements of types with empty parts. What is said instead agrees with everything. */
+#ifdef MPICH_VERSION
+static const int poor_elements = 1;
+#else
+static const int poor_elements = 0;
+#endif
+
 static int normal_rank(int r) { return r == MPI_PROC_NULL ? -3 : r == MPI_ANY_SOURCE ? -1 : r; }
 static int normal_tag(int t) { return t == MPI_ANY_TAG ? -2 : t; }
 
@@ -20,8 +27,13 @@ static void say_status(const MPI_Status *s, MPI_Datatype t)
 	int count, elements;
 
 	MPI_Get_count(s, t, &count);
+	say(" %d,%d,%d", normal_rank(s->MPI_SOURCE), normal_tag(s->MPI_TAG), count == MPI_UNDEFINED ? -1 : count);
+	if (poor_elements) {
+		say(" *");
+		return;
+	}
 	MPI_Get_elements(s, t, &elements);
-	say(" %d,%d,%d,%d", normal_rank(s->MPI_SOURCE), normal_tag(s->MPI_TAG), count == MPI_UNDEFINED ? -1 : count, elements == MPI_UNDEFINED ? -1 : elements);
+	say(" %d", elements == MPI_UNDEFINED ? -1 : elements);
 }
 
 static void say_area(struct area *a)
