@@ -21,6 +21,7 @@ import (
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/shm"
+	"github.com/ompi-go/ompi-go/trace"
 )
 
 func init() {
@@ -54,6 +55,7 @@ type Env struct {
 	ShmErr   error
 	Dispatch *Dispatch
 	Upcalls  Upcalls
+	Trace    *trace.Ring // nil: nobody wants to know
 }
 
 // Upcalls is what the instance does for its BTLs.

@@ -15,6 +15,7 @@ import (
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/shm"
+	"github.com/ompi-go/ompi-go/trace"
 )
 
 func init() {
@@ -27,6 +28,7 @@ type Env struct {
 	Job    rte.Job
 	PML    pml.Module
 	Shm    *shm.Domain // nil when no memory is shared
+	Trace  *trace.Ring // nil: nobody wants to know
 }
 
 // Component is what registers with mca under framework "coll".

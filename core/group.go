@@ -51,6 +51,9 @@ func (g *Group) index() map[int]int {
 
 // Union has all members of g, then those of o that are not in g.
 func (g *Group) Union(o *Group) (*Group, error) {
+	if o == nil {
+		return nil, noGroup("Group_union")
+	}
 	in := g.index()
 	out := slices.Clone(g.ranks)
 	for _, r := range o.ranks {
@@ -63,11 +66,17 @@ func (g *Group) Union(o *Group) (*Group, error) {
 
 // Intersection has the members of g that are also in o, in g's order.
 func (g *Group) Intersection(o *Group) (*Group, error) {
+	if o == nil {
+		return nil, noGroup("Group_intersection")
+	}
 	return g.filter(o, true), nil
 }
 
 // Difference has the members of g that are not in o, in g's order.
 func (g *Group) Difference(o *Group) (*Group, error) {
+	if o == nil {
+		return nil, noGroup("Group_difference")
+	}
 	return g.filter(o, false), nil
 }
 
@@ -82,9 +91,20 @@ func (g *Group) filter(o *Group, keep bool) *Group {
 	return NewGroup(out, g.self)
 }
 
-// Incl has the members of g with the given ranks, in that order.
-func (g *Group) Incl(ranks []int) (*Group, error) {
-	if err := g.check(ranks); err != nil {
+// noGroup is the error of an operation on no group.
+func noGroup(op string) error { return groupError(op, ErrGroup, Undefined, "the other group is nil") }
+
+func groupError(op string, class ErrorClass, peer int, format string, args ...any) error {
+	err := NewError(class, format, args...)
+	err.Op, err.Peer = op, peer
+	return err
+}
+
+// Incl has the members of g with the given ranks, in that order. A rank that is not in g, or is named twice, is ErrRank.
+func (g *Group) Incl(ranks []int) (*Group, error) { return g.incl("Group_incl", ranks) }
+
+func (g *Group) incl(op string, ranks []int) (*Group, error) {
+	if err := g.check(op, ranks); err != nil {
 		return nil, err
 	}
 	out := make([]int, len(ranks))
@@ -94,9 +114,11 @@ func (g *Group) Incl(ranks []int) (*Group, error) {
 	return NewGroup(out, g.self), nil
 }
 
-// Excl has the members of g but those with the given ranks, in g's order.
-func (g *Group) Excl(ranks []int) (*Group, error) {
-	if err := g.check(ranks); err != nil {
+// Excl has the members of g but those with the given ranks, in g's order. Errors are those of Incl.
+func (g *Group) Excl(ranks []int) (*Group, error) { return g.excl("Group_excl", ranks) }
+
+func (g *Group) excl(op string, ranks []int) (*Group, error) {
+	if err := g.check(op, ranks); err != nil {
 		return nil, err
 	}
 	drop := make(map[int]bool, len(ranks))
@@ -112,53 +134,66 @@ func (g *Group) Excl(ranks []int) (*Group, error) {
 	return NewGroup(out, g.self), nil
 }
 
-func (g *Group) check(ranks []int) error {
+func (g *Group) check(op string, ranks []int) error {
 	seen := make(map[int]bool, len(ranks))
 	for _, r := range ranks {
 		if r < 0 || r >= len(g.ranks) {
-			return &Error{Class: ErrRank, Peer: r, Index: -1, Err: NewError(ErrRank, "rank %d of a group of %d", r, len(g.ranks)).Err}
+			return groupError(op, ErrRank, r, "rank %d of a group of %d", r, len(g.ranks))
 		}
 		if seen[r] {
-			return NewError(ErrRank, "rank %d is named twice", r)
+			return groupError(op, ErrRank, r, "rank %d is named twice", r)
 		}
 		seen[r] = true
 	}
 	return nil
 }
 
-// RangeIncl is Incl of the ranks that the triplets first, last, stride describe.
+// RangeIncl is Incl of the ranks that the triplets first, last, stride describe: first, first+stride and so on up to last, or down to
+// it when the stride is negative; last itself need not be hit. A stride of 0, or one that leads away from last, is ErrArg; ranks
+// outside of g or named twice are ErrRank (MPI-3.1 §6.3.2).
 func (g *Group) RangeIncl(ranges [][3]int) (*Group, error) {
-	ranks, err := expand(ranges)
+	const op = "Group_range_incl"
+	ranks, err := g.expand(op, ranges)
 	if err != nil {
 		return nil, err
 	}
-	return g.Incl(ranks)
+	return g.incl(op, ranks)
 }
 
-// RangeExcl is Excl of the ranks that the triplets first, last, stride describe.
+// RangeExcl is Excl of the ranks that the triplets first, last, stride describe; see RangeIncl.
 func (g *Group) RangeExcl(ranges [][3]int) (*Group, error) {
-	ranks, err := expand(ranges)
+	const op = "Group_range_excl"
+	ranks, err := g.expand(op, ranges)
 	if err != nil {
 		return nil, err
 	}
-	return g.Excl(ranks)
+	return g.excl(op, ranks)
 }
 
-func expand(ranges [][3]int) ([]int, error) {
+func (g *Group) expand(op string, ranges [][3]int) ([]int, error) {
 	var out []int
 	for _, t := range ranges {
 		first, last, stride := t[0], t[1], t[2]
 		switch {
 		case stride == 0:
-			return nil, NewError(ErrArg, "range %v has stride 0", t)
-		case first < 0 || last < 0:
-			return nil, NewError(ErrRank, "range %v names a negative rank", t)
-		case (last-first)/stride < 0 || (last != first && (last > first) != (stride > 0)):
-			return nil, NewError(ErrArg, "range %v leads away from its last rank", t)
+			return nil, groupError(op, ErrArg, Undefined, "range %v has stride 0", t)
+		case last != first && (last > first) != (stride > 0):
+			return nil, groupError(op, ErrArg, Undefined, "range %v leads away from its last rank", t)
+		case first < 0 || first >= len(g.ranks):
+			return nil, groupError(op, ErrRank, first, "range %v begins outside of a group of %d", t, len(g.ranks))
 		}
-		for n := (last - first) / stride; n >= 0; n-- {
-			out = append(out, first)
-			first += stride
+		// The steps are counted with unsigned numbers, since last may be any, and a range that leaves the group is not expanded.
+		var steps uint64
+		if stride > 0 {
+			steps = (uint64(last) - uint64(first)) / uint64(stride)
+		} else {
+			steps = (uint64(first) - uint64(last)) / -uint64(stride)
+		}
+		if steps >= uint64(len(g.ranks)) {
+			return nil, groupError(op, ErrRank, Undefined, "range %v leaves a group of %d", t, len(g.ranks))
+		}
+		for r, n := first, uint64(0); n <= steps; r, n = r+stride, n+1 {
+			out = append(out, r)
 		}
 	}
 	return out, nil
@@ -167,6 +202,10 @@ func expand(ranges [][3]int) ([]int, error) {
 // TranslateRanks gives for ranks of g the ranks of the same processes in to, Undefined for those that are not in it.
 // ProcNull stays ProcNull.
 func (g *Group) TranslateRanks(ranks []int, to *Group) ([]int, error) {
+	const op = "Group_translate_ranks"
+	if to == nil {
+		return nil, noGroup(op)
+	}
 	in := to.index()
 	out := make([]int, len(ranks))
 	for i, r := range ranks {
@@ -175,7 +214,7 @@ func (g *Group) TranslateRanks(ranks []int, to *Group) ([]int, error) {
 			continue
 		}
 		if r < 0 || r >= len(g.ranks) {
-			return nil, &Error{Class: ErrRank, Peer: r, Index: -1}
+			return nil, groupError(op, ErrRank, r, "rank %d of a group of %d", r, len(g.ranks))
 		}
 		n, ok := in[g.ranks[r]]
 		if !ok {
@@ -188,6 +227,9 @@ func (g *Group) TranslateRanks(ranks []int, to *Group) ([]int, error) {
 
 // Compare is Ident for the same members in the same order, Similar for the same members, else Unequal.
 func (g *Group) Compare(o *Group) Comparison {
+	if o == nil {
+		return Unequal
+	}
 	if slices.Equal(g.ranks, o.ranks) {
 		return Ident
 	}

@@ -105,7 +105,9 @@ func (h Handle) Abandon() {
 	if !h.Live() {
 		return
 	}
-	if r.Done() || (r.Persistent && !r.active.Load()) {
+	over := r.Done() || (r.Persistent && !r.active.Load())
+	r.active.Store(false) // or the next operation in the slot would look started
+	if over {
 		r.Persistent = false
 		atomic.AddUint32(&r.gen, 1)
 		return

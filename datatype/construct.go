@@ -194,7 +194,8 @@ func Resized(t *Type, lb, extent int64) (*Type, error) {
 
 // Dup is a type of its own equal to t, committed if t is; it has no name (MPI_Type_dup).
 func (t *Type) Dup() *Type {
-	d := &Type{layout: t.layout, combiner: CombinerDup, types: []*Type{t}}
+	d := &Type{layout: t.layout, combiner: CombinerDup, types: []*Type{t}, fault: t.fault}
+	d.copyAttributes(t)
 	if t.Committed() {
 		d.program()
 	}

@@ -12,7 +12,7 @@
 //	convertor.go, walk.go, kernel.go    moving bytes along them
 //	iovec.go, copy.go, elements.go      memory blocks for RDMA, local copies, counts of elements
 //
-// This is the ground floor: the package imports nothing of this module and every floor may call it. Types never change once
-// made, except for their name, so all functions here may be called from any goroutine; a Convertor belongs to one goroutine at
+// This is the ground floor: of this module the package imports only what keeps attributes, and every floor may call it. Types never
+// change once made, except for their name and attributes, so all functions here may be called from any goroutine; a Convertor belongs to one goroutine at
 // a time.
 package datatype

@@ -3,6 +3,8 @@ package datatype
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/ompi-go/ompi-go/internal/attr"
 )
 
 // Type is an MPI datatype. The zero value is not a type: use [For], a predefined type or a constructor.
@@ -20,7 +22,9 @@ type Type struct {
 	// made: the same type spelled with simpler constructors (subarrays, distributed arrays), what Commit compiles.
 	made *Type
 
-	name atomic.Pointer[string]
+	name  atomic.Pointer[string]
+	attrs attr.Set
+	fault error // a copy callback refused when t was duplicated; set before anybody else knows t
 
 	// What Commit compiles; nil until then. mu lets one of several committing goroutines do the work.
 	mu   sync.Mutex
@@ -34,6 +38,9 @@ type Type struct {
 func (t *Type) Commit() error {
 	if t == nil {
 		return errType("commit: the type is nil")
+	}
+	if t.fault != nil {
+		return t.fault
 	}
 	t.program()
 	return nil
@@ -79,6 +86,9 @@ func (t *Type) SetName(name string) { t.name.Store(&name) }
 // PackedSize is the size in bytes of count packed items. The error is of class MPI_ERR_COUNT: count is negative or the size
 // exceeds 64 bits.
 func (t *Type) PackedSize(count int64) (int64, error) {
+	if t.fault != nil {
+		return 0, t.fault
+	}
 	if count < 0 {
 		return 0, errCount("count %d is negative", count)
 	}

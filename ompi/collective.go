@@ -91,7 +91,7 @@ func (c *Comm) Allreduce(send, recv Buffer, op *Op) error {
 	if err := c.checkAllreduce("Allreduce", send, recv, op); err != nil {
 		return err
 	}
-	return c.outcome("Allreduce", c.coll.Allreduce.Allreduce(send, recv, op))
+	return c.outcome("Allreduce", c.coll.Allreduce.Allreduce(send, fit(recv, send), op))
 }
 
 // ReduceScatter combines all ranks' send buffers and gives rank i its counts[i] elements of the result (MPI-3.1 §5.10). InPlace as

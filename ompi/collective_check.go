@@ -5,8 +5,20 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 )
 
-// blocks is how many blocks undivided buffers have, and how many counts v forms: a rank that can be sent to, each.
-func (c *Comm) blocks() int { return len(c.c.Procs) }
+// blocks is how many blocks undivided buffers have, and how many counts v forms: one for each rank that can be sent to.
+func (c *Comm) blocks() int { return c.size }
+
+// atRoot reports whether the caller is the root of a rooted operation; on an intercommunicator the root itself says so
+// (MPI-3.1 §5.2.3).
+func (c *Comm) atRoot(root int) bool {
+	if c.IsInter() {
+		return root == Root
+	}
+	return root == c.c.MyRank
+}
+
+// aside reports whether the caller belongs to the root's group of an intercommunicator and has no part in the operation.
+func aside(root int) bool { return root == ProcNull }
 
 // checkCollective checks what one rank can know to be wrong, before anything is sent. For neighbourhood operations it puts the
 // neighbours into a.
@@ -17,7 +29,14 @@ func (c *Comm) checkCollective(op string, a *alg.Args) error {
 	case alg.Bcast:
 		return c.checkBcast(op, a.Send, a.Root)
 	case alg.Allreduce, alg.Scan, alg.Exscan:
-		return c.checkAllreduce(op, a.Send, a.Recv, a.Op)
+		if err := c.checkAllreduce(op, a.Send, a.Recv, a.Op); err != nil {
+			return err
+		}
+		if a.Kind != alg.Allreduce && c.IsInter() {
+			return c.badArg(op, ErrComm, "not defined on an intercommunicator")
+		}
+		a.Recv = fit(a.Recv, a.Send)
+		return nil
 	case alg.Reduce:
 		return c.checkReduce(op, a)
 	case alg.Gather, alg.Gatherv:
@@ -44,7 +63,7 @@ func (c *Comm) checkCollective(op string, a *alg.Args) error {
 		}
 		return c.checkParts(op, "send", a.Send, a.SendCounts, a.SendDispls, c.blocks(), v)
 	case alg.Alltoallw:
-		return c.checkW(op, a.Sends, a.Recvs, c.blocks(), c.blocks(), true)
+		return c.checkW(op, a.Sends, a.Recvs, c.blocks(), c.blocks(), !c.IsInter())
 	case alg.ReduceScatter, alg.ReduceScatterBlock:
 		return c.checkReduceScatter(op, a)
 	}
@@ -55,7 +74,7 @@ func (c *Comm) checkRoot(op string, root int) error {
 	if err := c.usable(op); err != nil {
 		return err
 	}
-	if uint(root) >= uint(c.size) {
+	if uint(root) >= uint(c.size) && !(c.IsInter() && (root == Root || root == ProcNull)) {
 		return c.fail(op, &core.Error{Class: ErrRoot, Peer: root, Index: -1, Err: core.NewError(ErrRoot, "root %d; ranks are 0 to %d", root, c.size-1).Err})
 	}
 	return nil
@@ -69,7 +88,7 @@ func (c *Comm) checkPair(op string, send, recv Buffer, sendInPlace, recvInPlace 
 	if err := recv.Err(); err != nil {
 		return c.fail(op, err)
 	}
-	if send.IsInPlace() && !sendInPlace || recv.IsInPlace() && !recvInPlace {
+	if send.IsInPlace() && !(sendInPlace && !c.IsInter()) || recv.IsInPlace() && !(recvInPlace && !c.IsInter()) {
 		return c.badArg(op, ErrBuffer, "InPlace is not allowed for this buffer here")
 	}
 	if send.Addr() != nil && send.Addr() == recv.Addr() && send.Bytes() > 0 && recv.Bytes() > 0 {
@@ -137,7 +156,7 @@ func (c *Comm) checkW(op string, sends, recvs []Buffer, dests, sources int, inPl
 }
 
 func (c *Comm) checkBcast(op string, buf Buffer, root int) error {
-	if err := c.checkRoot(op, root); err != nil {
+	if err := c.checkRoot(op, root); err != nil || aside(root) {
 		return err
 	}
 	return c.checkBuf(op, buf)
@@ -147,9 +166,15 @@ func (c *Comm) checkGather(op string, a *alg.Args) error {
 	if err := c.checkRoot(op, a.Root); err != nil {
 		return err
 	}
-	atRoot := a.Root == c.Rank()
+	if aside(a.Root) {
+		a.Send, a.Recv = Buffer{}, Buffer{}
+		return nil
+	}
+	atRoot := c.atRoot(a.Root)
 	if !atRoot { // what is of no meaning here is not looked at
 		a.Recv = Buffer{}
+	} else if c.IsInter() {
+		a.Send = Buffer{}
 	}
 	if err := c.checkPair(op, a.Send, a.Recv, atRoot, false); err != nil || !atRoot {
 		return err
@@ -161,9 +186,15 @@ func (c *Comm) checkScatter(op string, a *alg.Args) error {
 	if err := c.checkRoot(op, a.Root); err != nil {
 		return err
 	}
-	atRoot := a.Root == c.Rank()
+	if aside(a.Root) {
+		a.Send, a.Recv = Buffer{}, Buffer{}
+		return nil
+	}
+	atRoot := c.atRoot(a.Root)
 	if !atRoot {
 		a.Send = Buffer{}
+	} else if c.IsInter() {
+		a.Recv = Buffer{}
 	}
 	if err := c.checkPair(op, a.Send, a.Recv, false, atRoot); err != nil || !atRoot {
 		return err

@@ -27,6 +27,14 @@ func operand(send, recv Buffer) Buffer {
 	return send
 }
 
+// fit is the part of a receive buffer that the result of send fills.
+func fit(recv, send Buffer) Buffer {
+	if send.IsInPlace() || recv.Count() <= send.Count() {
+		return recv
+	}
+	return recv.At(0, send.Count())
+}
+
 func (c *Comm) checkAllreduce(op string, send, recv Buffer, o *Op) error {
 	if err := c.usable(op); err != nil {
 		return err
@@ -47,9 +55,16 @@ func (c *Comm) checkReduce(op string, a *alg.Args) error {
 	if err := c.checkRoot(op, a.Root); err != nil {
 		return err
 	}
-	atRoot := a.Root == c.Rank()
+	if aside(a.Root) {
+		a.Send, a.Recv = Buffer{}, Buffer{}
+		return nil
+	}
+	atRoot := c.atRoot(a.Root)
 	if !atRoot { // what is of no meaning here is not looked at
 		a.Recv = Buffer{}
+	} else if c.IsInter() {
+		a.Send = Buffer{}
+		return c.checkOp(op, a.Recv, a.Op)
 	}
 	if err := c.checkPair(op, a.Send, a.Recv, atRoot, false); err != nil {
 		return err
@@ -59,6 +74,9 @@ func (c *Comm) checkReduce(op string, a *alg.Args) error {
 	}
 	if atRoot && !a.Send.IsInPlace() && a.Recv.Count() < a.Send.Count() {
 		return c.badArg(op, ErrCount, "the receive buffer has room for %d elements of %d", a.Recv.Count(), a.Send.Count())
+	}
+	if atRoot {
+		a.Recv = fit(a.Recv, a.Send)
 	}
 	return nil
 }
@@ -73,13 +91,13 @@ func (c *Comm) checkReduceScatter(op string, a *alg.Args) error {
 	}
 	mine := int64(0)
 	if a.Kind == alg.ReduceScatterBlock {
-		if err := c.checkParts(op, "send", own, nil, nil, c.size, false); err != nil {
+		if err := c.checkParts(op, "send", own, nil, nil, c.Size(), false); err != nil {
 			return err
 		}
-		mine = own.Count() / int64(c.size)
+		mine = own.Count() / int64(c.Size())
 	} else {
-		if len(a.RecvCounts) != c.size {
-			return c.badArg(op, ErrArg, "%d counts for %d ranks", len(a.RecvCounts), c.size)
+		if len(a.RecvCounts) != c.Size() {
+			return c.badArg(op, ErrArg, "%d counts for %d ranks", len(a.RecvCounts), c.Size())
 		}
 		sum := int64(0)
 		for r, n := range a.RecvCounts {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/internal/attr"
 	"github.com/ompi-go/ompi-go/pml"
 )
 
@@ -15,42 +16,77 @@ type Comm struct {
 	inst  *Instance
 	pml   pml.Module
 	coll  *coll.Table
-	size  int
+	size  int // how many ranks messages can name: of an intercommunicator, the size of the remote group
 	tagUB int
-	odd   bool // calls take the long way: an interceptor is set
-	freed atomic.Bool
+	odd   bool        // calls take the long way: an interceptor is set
+	freed atomic.Bool // or not usable yet
 	errh  atomic.Pointer[Errhandler]
+
+	local   *Comm         // of an intercommunicator: its local group's own, which programs do not see
+	union   []int         // of an intercommunicator: the job ranks of both groups, in an order on which all members agree
+	made    atomic.Uint64 // creations on this communicator that all its members have begun
+	pending atomic.Bool   // the request of the Idup that makes it is not done
+	attrs   attr.Set
+	info    atomic.Pointer[core.Info] // hints; never changed, only replaced
 }
 
-// newComm makes the local part of a communicator that all members of g make at the same time with the same k.
-func (i *Instance) newComm(k uint32, g *core.Group, name string) (*Comm, error) {
-	cc := core.NewComm(i.engine, k, g, i.procs, name)
-	c := &Comm{c: cc, inst: i, pml: i.pml, size: g.Size(), tagUB: i.tagUB, odd: i.intercept != nil}
+// prepare makes the local part of a communicator that all members of g make at the same time, but for its context.
+func (i *Instance) prepare(g *core.Group, name string) *Comm {
+	return i.dress(core.NewComm(i.engine, 0, g, i.procs, name))
+}
+
+// dress gives a communicator its public face.
+func (i *Instance) dress(cc *core.Comm) *Comm {
+	c := &Comm{c: cc, inst: i, pml: i.pml, size: cc.Peers(), tagUB: i.tagUB, odd: i.intercept != nil}
 	c.errh.Store(i.errh.Load())
-	if err := i.pml.AddComm(cc); err != nil {
-		return nil, err
+	return c
+}
+
+// enable makes a prepared communicator work, with the contexts that its members agreed on: one, and for an intercommunicator a second
+// one for the local group. It gives them back with an error.
+func (i *Instance) enable(c *Comm, ks []uint32) (err error) {
+	defer func() {
+		if err != nil {
+			i.giveContexts(ks...)
+		}
+	}()
+	if c.local != nil {
+		if err := i.enableOne(c.local, ks[1]); err != nil {
+			return err
+		}
+	}
+	if err = i.enableOne(c, ks[0]); err != nil && c.local != nil {
+		i.forget(c.local)
+		err = also(err, c.local.coll.Close())
+	}
+	return err
+}
+
+func (i *Instance) enableOne(c *Comm, k uint32) error {
+	c.c.SetContext(k)
+	if err := i.pml.AddComm(c.c); err != nil {
+		return err
 	}
 	i.mu.Lock()
 	i.comms[c] = struct{}{}
 	i.mu.Unlock()
-	i.tellFaults(cc)
+	i.tellFaults(c.c)
 	var err error
-	if c.coll, err = coll.Select(i.coll, cc); err != nil {
+	if c.coll, err = coll.Select(i.coll, c.c); err != nil {
 		i.forget(c)
-		return nil, err
+		return err
 	}
-	return c, nil
+	c.c.Table = c.coll
+	return nil
 }
 
 // tellFaults tells a new communicator what went wrong while it was made: who looked for communicators then did not find it.
 func (i *Instance) tellFaults(cc *core.Comm) {
 	i.engine.Lock()
 	defer i.engine.Unlock()
-	for r, p := range cc.Procs {
-		if f := p.Failed(); f != nil {
-			err := *f
-			err.Peer = r
-			cc.SetFault(&core.Fault{Err: &err})
+	for _, p := range i.procs {
+		if p.Failed() != nil && cc.Has(p.Rank) {
+			cc.SetFault(&core.Fault{Err: cc.DeathOf(p)})
 		}
 	}
 	if err := i.fatal.Load(); err != nil {
@@ -69,8 +105,8 @@ func (i *Instance) forget(c *Comm) {
 // Rank is the caller's rank.
 func (c *Comm) Rank() int { return c.c.MyRank }
 
-// Size is the number of ranks.
-func (c *Comm) Size() int { return c.size }
+// Size is the number of ranks; of an intercommunicator, of the local group.
+func (c *Comm) Size() int { return c.c.Size() }
 
 // TagUB is the largest tag: agreed at init, the least over all ranks' PMLs.
 func (c *Comm) TagUB() int { return c.tagUB }
@@ -78,7 +114,7 @@ func (c *Comm) TagUB() int { return c.tagUB }
 // Instance is the instance that the communicator belongs to.
 func (c *Comm) Instance() *Instance { return c.inst }
 
-// Group is the communicator's group.
+// Group is the communicator's group; of an intercommunicator, the local one.
 func (c *Comm) Group() *Group { return c.c.Group() }
 
 // Name is the communicator's name, for people.
@@ -90,21 +126,24 @@ func (c *Comm) SetName(name string) { c.c.SetName(name) }
 // Abort ends the job with an exit code; see Instance.Abort.
 func (c *Comm) Abort(code int) { c.inst.Abort(code) }
 
-// Compare tells how two communicators relate: Ident is the same one, Congruent the same group in the same order.
+// Compare tells how two communicators relate: Ident is the same one, Congruent the same group in the same order. Of intercommunicators
+// both groups count; an intercommunicator and an intracommunicator are Unequal.
 func (c *Comm) Compare(other *Comm) Comparison {
-	if c == other {
+	switch {
+	case c == other:
 		return Ident
+	case c == nil || other == nil || c.IsInter() != other.IsInter():
+		return Unequal
 	}
-	switch r := c.c.Group().Compare(other.c.Group()); r {
-	case Ident:
+	r := c.c.Group().Compare(other.c.Group())
+	if c.IsInter() {
+		r = max(r, c.c.Remote().Compare(other.c.Remote()))
+	}
+	if r == Ident {
 		return Congruent
-	default:
-		return r
 	}
+	return r
 }
-
-// IsInter reports whether this is an intercommunicator.
-func (c *Comm) IsInter() bool { return false }
 
 // usable is the long check at the entrance of calls that are not hot.
 func (c *Comm) usable(op string) error {
@@ -113,6 +152,8 @@ func (c *Comm) usable(op string) error {
 		return &core.Error{Class: ErrComm, Op: op, Peer: Undefined, Index: -1, Err: errors.New("the communicator is nil")}
 	case c.inst.finalized.Load():
 		return c.fail(op, core.NewError(ErrOther, "called after Finalize"))
+	case c.pending.Load():
+		return c.fail(op, core.NewError(ErrComm, "the request that makes it is not complete"))
 	case c.freed.Load():
 		return c.fail(op, core.NewError(ErrComm, "it has been freed"))
 	}
@@ -125,52 +166,4 @@ func (c *Comm) call(name string, peer int, bytes int64, f func() error) error {
 		return f()
 	}
 	return c.inst.intercept(Call{Name: name, Comm: c, Peer: peer, Bytes: bytes}, f)
-}
-
-// Dup makes a communicator of the same group with a message space of its own. It is collective.
-func (c *Comm) Dup() (*Comm, error) {
-	if err := c.usable("Comm_dup"); err != nil {
-		return nil, err
-	}
-	var out *Comm
-	err := c.call("Comm_dup", Undefined, 0, func() error {
-		k, err := c.agreeContext()
-		if err != nil {
-			return c.fail("Comm_dup", err)
-		}
-		if out, err = c.inst.newComm(k, c.c.Group(), ""); err != nil {
-			c.inst.giveContext(k)
-			return c.fail("Comm_dup", err)
-		}
-		out.errh.Store(c.errh.Load())
-		return nil
-	})
-	return out, err
-}
-
-// Free lets go of the communicator. It is collective. What was sent on it arrives first; a receive that is still waiting then
-// ends with ErrComm.
-func (c *Comm) Free() error {
-	if err := c.usable("Comm_free"); err != nil {
-		return err
-	}
-	if c == c.inst.world || c == c.inst.self {
-		return c.fail("Comm_free", core.NewError(ErrComm, "a predefined communicator cannot be freed"))
-	}
-	return c.call("Comm_free", Undefined, 0, func() error {
-		// After this exchange no collective traffic is on its way to this rank, and it knows how many messages are.
-		in := make([]int32, c.size)
-		err := c.coll.Alltoall.Alltoall(int32s(c.pml.SentOn(c.c)), int32s(in))
-		c.freed.Store(true)
-		if err == nil {
-			c.pml.Settle(c.c, in)
-			if err = c.coll.Barrier.Barrier(); err == nil {
-				err = c.coll.Close()
-			}
-		}
-		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same.
-		c.inst.forget(c)
-		c.inst.giveContext(c.c.Context())
-		return c.outcome("Comm_free", err)
-	})
 }

@@ -7,6 +7,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/btl/sm"
 	_ "github.com/ompi-go/ompi-go/btl/tcp"
 	_ "github.com/ompi-go/ompi-go/coll/basic"
+	_ "github.com/ompi-go/ompi-go/coll/inter"
 	_ "github.com/ompi-go/ompi-go/coll/nbc"
 	_ "github.com/ompi-go/ompi-go/coll/self"
 	_ "github.com/ompi-go/ompi-go/coll/sm"

@@ -40,6 +40,7 @@ type Instance struct {
 	errh      atomic.Pointer[Errhandler]
 
 	world, self *Comm
+	council     *council
 
 	mu         sync.Mutex // guards comms, contexts, bsend
 	comms      map[*Comm]struct{}
@@ -50,6 +51,7 @@ type Instance struct {
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
 	said       map[string]uint64          // fallbacks by key; guarded by the token
 	news       deathNews
+	trace      tracing
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
@@ -82,6 +84,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err := params.Decode("mpi", "", &mpi); err != nil {
 		return nil, err
 	}
+	i.trace = newTracing(&mpi)
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
@@ -110,7 +113,7 @@ func sleepAfter(d time.Duration) time.Duration {
 
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
 func (i *Instance) open(reg *mca.Registry, at place, local int) error {
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -203,7 +206,7 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 
 func (i *Instance) openComms(reg *mca.Registry) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring})
 	if err != nil {
 		return err
 	}
@@ -211,14 +214,19 @@ func (i *Instance) openComms(reg *mca.Registry) error {
 	for r := range all {
 		all[r] = r
 	}
-	i.contexts.take(0)
-	i.contexts.take(1)
+	for k := range uint32(contextsTaken) {
+		i.contexts.take(k)
+	}
 	me := i.job.Rank()
-	if i.self, err = i.newComm(1, core.NewGroup([]int{me}, me), "MPI_COMM_SELF"); err != nil {
+	self, world := i.prepare(core.NewGroup([]int{me}, me), "MPI_COMM_SELF"), i.prepare(core.NewGroup(all, me), "MPI_COMM_WORLD")
+	if err := i.enable(self, []uint32{contextSelf}); err != nil {
 		return err
 	}
-	i.world, err = i.newComm(0, core.NewGroup(all, me), "MPI_COMM_WORLD")
-	return err
+	if err := i.enable(world, []uint32{contextWorld}); err != nil {
+		return err
+	}
+	i.self, i.world = self, world
+	return i.openCouncil()
 }
 
 // World is the communicator of all ranks of the job.
@@ -259,17 +267,18 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	}
 	i.mu.Lock()
 	for c := range i.comms {
-		if c.c.RankOf(p.Rank) >= 0 {
-			err := *p.Failed()
-			err.Peer = c.c.RankOf(p.Rank)
-			c.c.SetFault(&core.Fault{Err: &err})
+		if c.c.Has(p.Rank) {
+			c.c.SetFault(&core.Fault{Err: c.c.DeathOf(p)})
 		}
 	}
 	i.mu.Unlock()
 	if i.pml != nil {
 		i.pml.ProcFailed(p)
 	}
-	i.tellCollectives(func(c *core.Comm) bool { return c.RankOf(p.Rank) >= 0 })
+	i.tellCollectives(func(c *core.Comm) bool { return c.Has(p.Rank) })
+	if i.council != nil {
+		i.council.died++
+	}
 	i.engine.Kick()
 }
 
@@ -316,6 +325,9 @@ func (i *Instance) cancel(err *core.Error) {
 	}
 	i.mu.Unlock()
 	i.tellCollectives(func(*core.Comm) bool { return true })
+	if i.council != nil {
+		i.council.cancelled(err)
+	}
 	i.engine.Unlock()
 	i.engine.Kick()
 }
@@ -332,8 +344,13 @@ func (i *Instance) abort(code int, msg string) {
 // finalizeQuiet bounds how long Finalize waits for the last messages to leave once all ranks have come to it.
 const finalizeQuiet = 30 * time.Second
 
-// Finalize ends the instance (MPI-3.1 §8.7). It is collective: it returns when all ranks have called it.
+// Finalize ends the instance (MPI-3.1 §8.7). It is collective: it returns when all ranks have called it. Attributes of Self are
+// deleted first, while everything still works, the one set last first (MPI-3.1 §8.7.1).
 func (i *Instance) Finalize() error {
+	var refused error
+	if !i.finalized.Load() {
+		refused = i.self.attrs.Clear()
+	}
 	if !i.finalized.CompareAndSwap(false, true) {
 		return &core.Error{Class: ErrOther, Op: "Finalize", Peer: Undefined, Index: -1, Err: errors.New("called twice")}
 	}
@@ -354,8 +371,14 @@ func (i *Instance) Finalize() error {
 	if e := i.teardown(); err == nil && i.fatal.Load() == nil {
 		err = e
 	}
+	if e := i.writeTrace(); err == nil {
+		err = e
+	}
 	if e := i.job.Finalize(); err == nil {
 		err = e
+	}
+	if err == nil && refused != nil {
+		err = callbackError("Finalize", "delete", refused)
 	}
 	return i.world.explain("Finalize", err)
 }

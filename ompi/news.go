@@ -46,10 +46,14 @@ func (n *deathNews) tell(rank int) {
 // await returns when err, which says that a process has failed, may leave. The token is not held.
 func (n *deathNews) await(c *Comm, err error) {
 	var e *core.Error
-	if !n.launched || !errors.As(err, &e) || e.Peer < 0 || e.Peer >= len(c.c.Procs) {
+	if !n.launched || !errors.As(err, &e) {
 		return
 	}
-	for rank := c.c.Procs[e.Peer].Rank; ; {
+	rank := c.dead(e.Peer)
+	if rank < 0 {
+		return
+	}
+	for {
 		n.mu.Lock()
 		told, change := n.told[rank], n.change
 		if n.since[rank].IsZero() {
@@ -67,4 +71,20 @@ func (n *deathNews) await(c *Comm, err error) {
 		}
 		t.Stop()
 	}
+}
+
+// dead is the job rank of the dead process that an error of c names; -1 when it names none. A member of the local group of an
+// intercommunicator has no rank in errors, so any dead one of them will do.
+func (c *Comm) dead(peer int) int {
+	if peer >= 0 && peer < len(c.c.Procs) {
+		return c.c.Procs[peer].Rank
+	}
+	if c.local != nil && peer == Undefined {
+		for _, p := range c.local.c.Procs {
+			if p.Failed() != nil {
+				return p.Rank
+			}
+		}
+	}
+	return -1
 }

@@ -29,6 +29,7 @@ type (
 	Buffer     = core.Buffer
 	Status     = core.Status
 	Group      = core.Group
+	Info       = core.Info
 	Comparison = core.Comparison
 	Error      = core.Error
 	ErrorClass = core.ErrorClass

@@ -15,6 +15,8 @@ func init() {
 type mpiOptions struct {
 	YieldWhenIdle string        `mca:"yield_when_idle" default:"auto" enum:"auto|true|false" level:"3" help:"give up the core between polls that find nothing; auto: when ranks outnumber the cores"`
 	SleepAfter    time.Duration `mca:"sleep_after" default:"20ms" level:"4" help:"idle time after which a waiting rank stops polling and sleeps until something rings; 0: never"`
+	TraceFile     string        `mca:"trace_file" default:"" level:"4" help:"file for a timeline of what the ranks did, in the Trace Event Format of Perfetto and Chrome; mpirun and ompi.Run write one for the job, under other launchers each rank writes its own with its number appended; empty: none"`
+	TraceEvents   int           `mca:"trace_events" default:"65536" min:"16" max:"16m" level:"5" help:"newest events that each rank keeps for trace_file"`
 }
 
 func (o *mpiOptions) yield() progress.YieldMode {

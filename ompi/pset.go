@@ -30,10 +30,11 @@ func (i *Instance) GroupFromPset(name string) (*Group, error) {
 		Err: fmt.Errorf("there is no process set %q; the sets are %s and %s", name, psetWorld, psetSelf)})
 }
 
-// fail lets the instance's error handler decide about an error that concerns no communicator.
+// fail lets the instance's error handler decide about an error that concerns no communicator: it is raised on that of this rank
+// alone (MPI-4.0 §9.3).
 func (i *Instance) fail(err error) error {
 	if h := i.errh.Load(); h != nil {
-		return (*h)(nil, err)
+		return (*h)(i.self, err)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func TestGroupFromPset(t *testing.T) {
 		}
 		mine := errors.New("mine")
 		i.SetErrhandler(func(c *ompi.Comm, err error) error {
-			if c != nil || !errors.Is(err, ompi.ErrArg) {
+			if c != i.Self() || !errors.Is(err, ompi.ErrArg) {
 				return fmt.Errorf("the handler got %v of %v", err, c)
 			}
 			return mine

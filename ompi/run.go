@@ -113,9 +113,14 @@ func Run(ctx context.Context, n int, body func(world *Comm) error, opts ...Optio
 	for _, i := range j.ranks { // ranks that failed have not finalized
 		if i != nil && i.finalized.CompareAndSwap(false, true) {
 			_ = i.teardown() // the failure is the error to tell
+			_ = i.writeTrace()
 		}
 	}
-	return j.result(ctx)
+	written := j.writeTraces()
+	if err := j.result(ctx); err != nil || written == nil {
+		return err
+	}
+	return &core.Error{Class: ErrOther, Op: "Finalize", Peer: Undefined, Index: -1, Err: written}
 }
 
 // localJob is a job of goroutine ranks.

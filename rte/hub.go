@@ -21,7 +21,8 @@ type Hub struct {
 	staged map[hubKey][]byte // put since the last fence
 	ranks  []hubRank
 	said   map[string]bool // keys of SayOnce
-	err    *AbortError     // set before done is closed
+	tracks map[string][]Track
+	err    *AbortError // set before done is closed
 
 	// The fence under way. Invariant: entered counts ranks waiting that are present; 0 <= entered <= present.
 	entered, present int
@@ -130,6 +131,30 @@ func (h *Hub) tryRelease() {
 	h.entered = 0
 	close(h.release)
 	h.release = make(chan struct{})
+}
+
+// Track is what a rank gave for a trace file.
+type Track struct {
+	Rank int
+	Text []byte
+}
+
+// Tracks gives what the ranks have handed over with Trace, by file.
+func (h *Hub) Tracks() map[string][]Track {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.tracks
+}
+
+// Trace implements Tracer: whoever runs the ranks writes the file.
+func (j *hubJob) Trace(file string, track []byte) bool {
+	j.h.mu.Lock()
+	defer j.h.mu.Unlock()
+	if j.h.tracks == nil {
+		j.h.tracks = make(map[string][]Track)
+	}
+	j.h.tracks[file] = append(j.h.tracks[file], Track{j.rank, track})
+	return true
 }
 
 // hubJob is a Job by rank number; all state is the hub's.

@@ -64,6 +64,12 @@ type Sayer interface {
 	SayOnce(key, msg string) bool
 }
 
+// Tracer is an optional ability of a Job: handing the rank's track (package trace) to who writes the trace file for all ranks. Trace
+// returns false when the launcher does not take it, so that the caller writes a file of its own.
+type Tracer interface {
+	Trace(file string, track []byte) bool
+}
+
 // Ender is an optional ability of a Job: ending this process for an error that it has printed, so that the launcher reads what
 // was printed and ends the other ranks. End does not return; the exit status is as with Abort.
 type Ender interface {

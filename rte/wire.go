@@ -183,6 +183,27 @@ func (j *wireJob) Report(msg string) bool {
 	return j.ctl != nil && j.ctl.Send(control.Message{Kind: control.Report, Text: msg}) == nil
 }
 
+// trackPiece is how much of a track goes in one message: quoting may make it several times as long.
+const trackPiece = 1 << 20
+
+// Trace implements Tracer under our mpirun.
+func (j *wireJob) Trace(file string, track []byte) bool {
+	if j.ctl == nil {
+		return false
+	}
+	for len(track) > 0 {
+		n, more := len(track), uint64(0)
+		if n > trackPiece {
+			n, more = trackPiece, 1
+		}
+		if j.ctl.Send(control.Message{Kind: control.Track, Key: file, Text: string(track[:n]), ID: more}) != nil {
+			return false
+		}
+		track = track[n:]
+	}
+	return true
+}
+
 // SayOnce implements Sayer. Our mpirun hears all ranks and lets the lowest speak. Other launchers offer no such thing: there the
 // ranks of a host compete for a name, and the first to have it speaks.
 func (j *wireJob) SayOnce(key, msg string) bool {

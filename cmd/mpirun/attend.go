@@ -43,6 +43,8 @@ func (l *launcher) attend(rank int, pmiSock, ctlSock *os.File, out *rankOutput) 
 				l.events <- func(s *supervisor, now time.Time) { s.report(rank, m.Text, now) }
 			case control.Note:
 				l.events <- func(s *supervisor, now time.Time) { s.note(rank, m.Key, m.Text, now) }
+			case control.Track:
+				l.tracks.add(rank, &m)
 			case control.Abort:
 				l.events <- func(s *supervisor, now time.Time) { s.abort(rank, m.Code, m.Text, now) }
 			}

@@ -2,7 +2,7 @@
 // ends, nothing of it is left.
 //
 //	mpirun [-n N] [--mca NAME VALUE]... [--tune FILE] [-x NAME[=VALUE]]... [--bind-to none|core]
-//	       [--tag-output] [--timeout SEC] [--on-failure abort|continue] [--metrics ADDR]
+//	       [--tag-output] [--timeout SEC] [--on-failure abort|continue] [--metrics ADDR] [--trace FILE]
 //	       PROGRAM [ARGS...]
 //
 // PROGRAM is an executable or the directory of a Go program, which is built first. Programs of other MPI libraries that speak

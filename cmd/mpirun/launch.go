@@ -98,6 +98,7 @@ type launcher struct {
 	server   *pmi.Server
 	controls []*rankControl
 	metrics  *metricsServer
+	tracks   trackFiles
 	outputs  *outputs
 	null     *os.File
 	streams  []rankStreams
@@ -204,6 +205,12 @@ func (l *launcher) run(signals <-chan os.Signal) (int, error) {
 		return 0, err
 	}
 	l.outputs.finish()
+	if err := l.tracks.write(); err != nil {
+		say("%v", err)
+		if s.status == 0 {
+			return 1, nil
+		}
+	}
 	return s.status, nil
 }
 

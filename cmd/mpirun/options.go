@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -92,6 +94,18 @@ func flagTable() []flagSpec {
 			func(o *options, v []string) (err error) {
 				o.metrics, err = listenAddr(v[0])
 				return err
+			}},
+		{[]string{"--trace"}, []string{"FILE"}, "write a timeline of the job to FILE, for ui.perfetto.dev or Chrome (sets mpi_trace_file)",
+			func(o *options, v []string) error {
+				file, err := filepath.Abs(v[0])
+				if err != nil {
+					return err
+				}
+				if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+					return fmt.Errorf("%s: there is no such folder", filepath.Dir(file))
+				}
+				o.settings = append(o.settings, mca.CommandLine("mpi_trace_file", file))
+				return nil
 			}},
 		{[]string{"-h", "--help"}, nil, "show this help", func(o *options, _ []string) error {
 			o.help = true

@@ -89,7 +89,7 @@ func TestParseArgsErrors(t *testing.T) {
 		"-n4 p":                 "the value follows as a word of its own: -n N",
 		"-np4 p":                "the value follows as a word of its own: -n N",
 		"--zzzzzzzzz p":         "unknown option --zzzzzzzzz",
-		"--trace f p":           "unknown option --trace",
+		"--trace /no/such/folder/f p":           "there is no such folder",
 	} {
 		o, err := parseArgs(strings.Fields(args))
 		if e, ok := errors.AsType[*usageError](err); !ok || !strings.Contains(e.msg, want) {

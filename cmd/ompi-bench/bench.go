@@ -22,6 +22,8 @@ type bench struct {
 	send, recv  []byte // made once: nothing is allocated while the clock runs
 	reqs        []ompi.Request
 	progress    *report.Progress
+	ring        *ompi.Comm // of neighbour collectives, made when first needed
+	sink        float64    // where computations leave their result, so that they are not left out
 }
 
 // measurement runs `iterations` rounds of one size and gives the result in the test's unit; only rank 0's value counts.
@@ -29,27 +31,40 @@ type measurement func(b *bench, size, iterations int) (float64, error)
 
 // measurements are the tests that are timed loops.
 func measurements() map[string]measurement {
-	return map[string]measurement{
+	all := map[string]measurement{
 		"latency":     (*bench).latency,
 		"multi_lat":   (*bench).multiLat,
 		"latency_mt":  (*bench).latencyMT,
 		"bw":          (*bench).bw,
 		"bibw":        (*bench).bibw,
 		"mbw_mr":      (*bench).mbwMR,
-		"barrier":     (*bench).barrier,
-		"bcast":       (*bench).bcast,
-		"allreduce":   (*bench).allreduce,
-		"alltoall":    (*bench).alltoall,
 		"match_depth": (*bench).matchDepth,
 	}
+	for _, c := range suite.Collectives() {
+		all[c.TestName(suite.Blocking)] = (*bench).collective
+		all[c.TestName(suite.Persistent)] = (*bench).collective
+	}
+	return all
 }
 
-// courses are the tests that have a course of their own and give one row.
-func courses() map[string]func(b *bench) (report.Row, error) {
-	return map[string]func(b *bench) (report.Row, error){
-		"startup": (*bench).startup,
-		"idle":    (*bench).idle,
-		"memory":  (*bench).memory,
+// courses are the tests that have a course of their own.
+func courses() map[string]func(b *bench) ([]report.Row, error) {
+	all := map[string]func(b *bench) ([]report.Row, error){
+		"startup": single((*bench).startup),
+		"idle":    single((*bench).idle),
+		"memory":  single((*bench).memory),
+		"ddt":     (*bench).layouts,
+	}
+	for _, c := range suite.Collectives() {
+		all[c.TestName(suite.NonBlocking)] = (*bench).overlaps
+	}
+	return all
+}
+
+// single is a course of one row.
+func single(course func(b *bench) (report.Row, error)) func(b *bench) ([]report.Row, error) {
+	return func(b *bench) ([]report.Row, error) {
+		return rows(b, []string{b.test.Size}, func(string) (report.Row, error) { return course(b) })
 	}
 }
 
@@ -67,6 +82,9 @@ const memoryLimit = 8 << 30
 func (b *bench) fits() error {
 	if err := b.test.CheckRanks(b.ranks); err != nil {
 		return err
+	}
+	if b.test.Layouts && len(b.chosen()) == 0 {
+		return fmt.Errorf("test %s has no layout of -m %s bytes", b.test.Name, &b.cmd.params.Range)
 	}
 	here := int64(1) // ranks that share this process's memory
 	if b.cmd.goroutines > 0 {
@@ -87,6 +105,9 @@ func (b *bench) bufferBytes() int64 {
 	if b.test.PerPeer {
 		n *= int64(b.ranks)
 	}
+	if b.test.Collective.Neighbours {
+		n *= 2
+	}
 	return n
 }
 
@@ -105,17 +126,13 @@ func (b *bench) run() error {
 	if b.rank == 0 {
 		report.Head(b.out, b.test, b.ranks, b.mode())
 	}
-	var rows []report.Row
-	var err error
-	if course, ok := courses()[b.test.Name]; ok {
-		var row report.Row
-		row, err = course(b)
-		if b.rank == 0 && err == nil {
-			report.Line(b.out, b.test, row)
-			rows = append(rows, row)
-		}
-	} else {
-		rows, err = b.sweep(measurements()[b.test.Name])
+	course, ok := courses()[b.test.Name]
+	if !ok {
+		course = (*bench).sweep
+	}
+	rows, err := course(b)
+	if err == nil && !b.test.Once {
+		err = b.world.Barrier()
 	}
 	if err == nil && b.rank == 0 {
 		err = b.finish(rows)
@@ -130,26 +147,33 @@ func (b *bench) mode() string {
 	return "ranks are processes"
 }
 
-// sweep measures every size.
-func (b *bench) sweep(measure measurement) ([]report.Row, error) {
-	var rows []report.Row
-	sizes := b.test.Sizes(b.cmd.params)
-	for i, size := range sizes {
-		if b.rank == 0 {
-			b.progress.Show("%s: size %d, %d of %d", b.test.Name, size, i+1, len(sizes))
+// rows measures one row after the other; rank 0 prints them.
+func rows[T any](b *bench, items []T, measure func(T) (report.Row, error)) ([]report.Row, error) {
+	var all []report.Row
+	for i, item := range items {
+		if b.rank == 0 && !b.test.Once {
+			b.progress.Show("%s: %s %v, %d of %d", b.test.Name, b.test.Size, item, i+1, len(items))
 		}
-		values, err := b.repeat(measure, size)
+		row, err := measure(item)
 		if err != nil {
 			return nil, err
 		}
 		if b.rank == 0 {
-			row := report.NewRow(size, b.test.Unit, values)
-			rows = append(rows, row)
+			all = append(all, row)
 			b.progress.Clear()
 			report.Line(b.out, b.test, row)
 		}
 	}
-	return rows, b.world.Barrier()
+	return all, nil
+}
+
+// sweep measures every size.
+func (b *bench) sweep() ([]report.Row, error) {
+	measure := measurements()[b.test.Name]
+	return rows(b, b.test.Sizes(b.cmd.params), func(size int64) (report.Row, error) {
+		values, err := b.repeat(measure, size)
+		return report.NewRow(size, b.test.Unit, values), err
+	})
 }
 
 // repeat measures one size in repetitions, each after a barrier.

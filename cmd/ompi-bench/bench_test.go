@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -22,8 +23,11 @@ func TestEveryTestRuns(t *testing.T) {
 		t.Run(test.Name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "r.json")
 			args := []string{test.Name, "-m", "4:64", "-i", "10", "-x", "2", "--json", file}
-			if test.Name == "idle" {
+			switch test.Name {
+			case "idle":
 				args[4] = "1"
+			case "ddt":
+				args[2] = "400:1100"
 			}
 			c, err := parse(append(args, "-n", "4"))
 			if err != nil {
@@ -47,9 +51,9 @@ func TestEveryTestRuns(t *testing.T) {
 
 func check(t *testing.T, c *commandLine, out, file string) {
 	t.Helper()
-	sizes := 5
-	if c.test.Max == 0 {
-		sizes = 1
+	sizes := len(c.test.Sizes(c.params))
+	if c.test.Layouts {
+		sizes = 3 // NAS_LU_x:480, NAS_LU_y:480 and SPECFEM3D_oc:1024
 	}
 	rows := 0
 	for line := range strings.Lines(out) {
@@ -75,18 +79,45 @@ func check(t *testing.T, c *commandLine, out, file string) {
 	}
 }
 
-// Every test of the table has a measurement, and nothing else has.
+// Every test of the table has a measurement or a course, every collective its calls, and there are no others.
 func TestTableIsComplete(t *testing.T) {
 	m, c := measurements(), courses()
 	for _, test := range suite.All() {
 		_, loop := m[test.Name]
-		_, once := c[test.Name]
-		if loop == once || once != test.Once {
-			t.Errorf("%s: loop %v, course %v", test.Name, loop, once)
+		_, course := c[test.Name]
+		if loop == course || course != (test.Once || test.Layouts || test.Form == suite.NonBlocking) {
+			t.Errorf("%s: loop %v, course %v", test.Name, loop, course)
 		}
 	}
 	if len(m)+len(c) != len(suite.All()) {
 		t.Errorf("%d measurements for %d tests", len(m)+len(c), len(suite.All()))
+	}
+	for _, of := range suite.Collectives() {
+		if o := collectives()[of.Name]; o.call == nil || o.start == nil || o.prepare == nil {
+			t.Errorf("%s: %+v", of.Name, o)
+		}
+	}
+	if len(collectives()) != len(suite.Collectives()) {
+		t.Errorf("%d collectives with calls, %d in the table", len(collectives()), len(suite.Collectives()))
+	}
+}
+
+func TestShares(t *testing.T) {
+	for want, got := range map[string][]int{"[2 2 1]": shares(5, 3), "[0 0]": shares(0, 2), "[1 0 0 0]": shares(1, 4)} {
+		if fmt.Sprint(got) != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+}
+
+func TestNoLayoutOfThatSizeIsRefused(t *testing.T) {
+	c, err := parse([]string{"ddt", "-m", "1:100", "-n", "2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{cmd: *c, test: c.test, ranks: 2}
+	if err := b.fits(); err == nil || !strings.Contains(err.Error(), "no layout of -m 1:100 bytes") {
+		t.Errorf("error %v", err)
 	}
 }
 

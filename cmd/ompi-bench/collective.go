@@ -2,30 +2,70 @@ package main
 
 import (
 	"time"
-	"unsafe"
 
-	"github.com/ompi-go/ompi-go/ompi"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
 )
 
-// barrier and the other collectives give microseconds a call, mean over the ranks.
-func (b *bench) barrier(_, iterations int) (float64, error) {
-	start := time.Now()
-	for range iterations {
-		if err := b.world.Barrier(); err != nil {
-			return 0, err
-		}
+// collective gives the measurement of a collective: microseconds a call, mean over the ranks.
+func (b *bench) collective(size, iterations int) (float64, error) {
+	once, done, err := b.operation(size)
+	if err != nil {
+		return 0, err
 	}
-	return b.mean(micros(start, iterations), b.ranks)
+	mean, err := b.timed(iterations, once)
+	if err != nil {
+		return 0, err
+	}
+	return mean, done()
 }
 
-// bcast times every call and lets an untimed barrier follow: a root that may run ahead would hide the time until the last rank has the
-// data.
-func (b *bench) bcast(size, iterations int) (float64, error) {
-	buffer := ompi.Slice(b.send[:size])
+// operation makes what one iteration does, and what is to be done after the last.
+func (b *bench) operation(size int) (once, done func() error, err error) {
+	of, a := b.of(), b.arguments(size)
+	comm, err := b.comm()
+	if err != nil {
+		return nil, nil, err
+	}
+	nothing := func() error { return nil }
+	switch b.test.Form {
+	case suite.NonBlocking:
+		return func() error {
+			_, err := of.start(comm, a).Wait()
+			return err
+		}, nothing, nil
+	case suite.Persistent:
+		req := of.prepare(comm, a)
+		return func() error {
+			if err := req.Start(); err != nil {
+				return err
+			}
+			_, err := req.Wait()
+			return err
+		}, req.Free, nil
+	}
+	return func() error { return of.call(comm, a) }, nothing, nil
+}
+
+// of is the test's collective.
+func (b *bench) of() collective { return collectives()[b.test.Collective.Name] }
+
+// timed gives the microseconds of one iteration, mean over the ranks. Where ranks may run ahead, which would hide the time until the
+// last one is done, and in the non-blocking form, an untimed barrier follows every iteration.
+func (b *bench) timed(iterations int, once func() error) (float64, error) {
+	apart := b.test.Form == suite.NonBlocking || b.of().ahead
+	if !apart {
+		start := time.Now()
+		for range iterations {
+			if err := once(); err != nil {
+				return 0, err
+			}
+		}
+		return b.mean(micros(start, iterations), b.ranks)
+	}
 	var spent time.Duration
 	for range iterations {
 		start := time.Now()
-		if err := b.world.Bcast(buffer, 0); err != nil {
+		if err := once(); err != nil {
 			return 0, err
 		}
 		spent += time.Since(start)
@@ -34,34 +74,4 @@ func (b *bench) bcast(size, iterations int) (float64, error) {
 		}
 	}
 	return b.mean(spent.Seconds()*1e6/float64(iterations), b.ranks)
-}
-
-// allreduce adds single-precision numbers.
-func (b *bench) allreduce(size, iterations int) (float64, error) {
-	send, recv := floats(b.send, size), floats(b.recv, size)
-	out, in := ompi.Slice(send), ompi.Slice(recv)
-	start := time.Now()
-	for range iterations {
-		if err := b.world.Allreduce(out, in, ompi.Sum); err != nil {
-			return 0, err
-		}
-	}
-	return b.mean(micros(start, iterations), b.ranks)
-}
-
-// floats sees the first size bytes of a buffer, which begins aligned, as numbers.
-func floats(b []byte, size int) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), size/4)
-}
-
-// alltoall sends size bytes to every rank.
-func (b *bench) alltoall(size, iterations int) (float64, error) {
-	out, in := ompi.Slice(b.send[:size*b.ranks]), ompi.Slice(b.recv[:size*b.ranks])
-	start := time.Now()
-	for range iterations {
-		if err := b.world.Alltoall(out, in); err != nil {
-			return 0, err
-		}
-	}
-	return b.mean(micros(start, iterations), b.ranks)
 }

@@ -22,22 +22,6 @@ type commandLine struct {
 	json, plot string
 }
 
-func usage() string {
-	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N]
-       ompi-bench limits [--json FILE]
-       ompi-bench compare [-n N] [--with openmpi,mpich,goroutines] [--reps R] [--btl sm|tcp] [--bind-to core|none]
-                          [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] TEST...
-
-  TEST      ` + strings.Join(suite.Names(), " ") + `
-  -m        sizes in bytes (match_depth: receives), doubled from MIN to MAX
-  -i, -x    iterations of one size and, before them, of the warm-up; idle: -i gives the seconds
-  -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun.
-            compare needs no launcher and starts N ranks of each side (default 2)
-  --with    whom to compare with (default openmpi,mpich); one that is not installed is left out
-  --reps    interleaved repetitions (default 5)
-`
-}
-
 // parse reads the arguments; flags and names may come in any order.
 func parse(args []string) (*commandLine, error) {
 	if len(args) == 0 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,21 @@ func TestParseRefuses(t *testing.T) {
 	for _, args := range []string{"-h", "latency --help", "compare -h"} {
 		if _, err := parse(strings.Fields(args)); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestUsageNamesEveryTest(t *testing.T) {
+	text := usage()
+	words := strings.Fields(text)
+	for _, test := range suite.All() {
+		if test.Form != suite.NonBlocking && test.Form != suite.Persistent && !slices.Contains(words, test.Name) {
+			t.Errorf("usage lacks %s", test.Name)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if len(line) > 120 {
+			t.Errorf("long line %q", line)
 		}
 	}
 }

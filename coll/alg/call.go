@@ -12,7 +12,9 @@ type Call struct {
 	comm       *core.Comm // nil when counted
 	ch         *core.Channel
 	pml        pml.Module
-	rank, size int
+	rank, size int // in the local group, of an intercommunicator
+	peers      int // ranks of its remote group
+	remote     bool
 	tag        int
 	args       Args
 	ints       []int
@@ -46,7 +48,7 @@ func sendable(b core.Buffer) core.Buffer {
 func (c *Call) send(b core.Buffer, dest int) {
 	switch {
 	case c.rec != nil:
-		c.rec.add(Step{Kind: StepSend, Buf: sendable(b), Peer: dest})
+		c.rec.add(Step{Kind: StepSend, Remote: c.remote, Buf: sendable(b), Peer: dest})
 		c.rec.add(Step{Kind: StepWaitSend})
 	case c.traffic != nil:
 		c.traffic.count(b)
@@ -70,7 +72,7 @@ func (c *Call) recv(b core.Buffer, source int) {
 func (c *Call) isend(b core.Buffer, dest int) {
 	switch {
 	case c.rec != nil:
-		c.rec.add(Step{Kind: StepSend, Buf: sendable(b), Peer: dest})
+		c.rec.add(Step{Kind: StepSend, Remote: c.remote, Buf: sendable(b), Peer: dest})
 	case c.traffic != nil:
 		c.traffic.count(b)
 	case !c.dead:
@@ -83,7 +85,7 @@ func (c *Call) isend(b core.Buffer, dest int) {
 func (c *Call) irecv(b core.Buffer, source int) {
 	switch {
 	case c.rec != nil:
-		c.rec.add(Step{Kind: StepRecv, Buf: sendable(b), Peer: source})
+		c.rec.add(Step{Kind: StepRecv, Remote: c.remote, Buf: sendable(b), Peer: source})
 	case c.traffic == nil && !c.dead:
 		r := c.pml.Irecv(c.ch, sendable(b), source, c.tag)
 		c.pending = append(c.pending, pending{h: r.Handle(), recv: true})

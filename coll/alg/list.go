@@ -1,7 +1,12 @@
 package alg
 
-// maxAlgorithms is the room for algorithms of one operation.
+// maxAlgorithms is the room for algorithms of one operation; the last two places are those of Inter and Foreign.
 const maxAlgorithms = 16
+
+// Foreign is the name of a way to carry out an operation that is not in this package, for Uses.
+func Foreign(k Kind, name string) *Algorithm {
+	return &Algorithm{Kind: k, Name: name, index: maxAlgorithms - 2}
+}
 
 // algorithms are all there are. The first of each operation serves any number of ranks and any operator.
 var algorithms = number([]Algorithm{

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
-	"github.com/ompi-go/ompi-go/metrics"
 	"github.com/ompi-go/ompi-go/pml"
 )
 
@@ -43,7 +42,10 @@ func (r *Runner) Close() error {
 func (r *Runner) begin(k Kind) (*Call, *Args) {
 	c := r.spare.Swap(nil)
 	if c == nil {
-		c = &Call{comm: r.comm, ch: &r.comm.Inner, pml: r.pml, rank: r.comm.MyRank, size: r.comm.Size()}
+		c = &Call{comm: r.comm, ch: &r.comm.Inner, pml: r.pml, rank: r.comm.MyRank, size: r.comm.Size(), peers: r.comm.Peers()}
+		if r.comm.Local != nil {
+			c.ch = &r.comm.Local.Inner
+		}
 	}
 	c.tag = 1 + int(k)
 	c.args.Kind = k
@@ -53,10 +55,12 @@ func (r *Runner) begin(k Kind) (*Call, *Args) {
 // run carries the operation out and gives its error.
 func (r *Runner) run(c *Call) error {
 	a := &c.args
-	g := r.chooser.Choose(a, a.Bytes(c.rank, c.size), c.size)
-	r.uses.add(g)
+	bytes := a.Bytes(c.rank, c.size)
+	g := r.chooser.Choose(a, bytes, c.size)
+	from := r.uses.Begin(g)
 	g.Run(c, a)
 	c.wait()
+	r.uses.End(from, g, bytes)
 	err := c.err
 	c.args = Args{}
 	if c.dead {
@@ -75,34 +79,4 @@ func (r *Runner) run(c *Call) error {
 func (r *Runner) Plan(a *Args) *Algorithm {
 	size := r.comm.Size()
 	return r.chooser.Choose(a, a.Bytes(r.comm.MyRank, size), size)
-}
-
-// Uses counts how often each algorithm ran in one instance, for the metrics.
-type Uses struct {
-	Component string
-	n         [Kinds][maxAlgorithms]atomic.Uint64
-}
-
-var usesDesc = &metrics.Desc{
-	Name: "ompi_coll_operations_total", Labels: []string{"component", "operation", "algorithm"},
-	Help: "Collective operations begun, by the algorithm that carried them out.",
-}
-
-func (u *Uses) add(g *Algorithm) { u.n[g.Kind][g.index].Add(1) }
-
-// Add counts a use of g.
-func (u *Uses) Add(g *Algorithm) { u.add(g) }
-
-// Describe implements metrics.Source.
-func (u *Uses) Describe() []*metrics.Desc { return []*metrics.Desc{usesDesc} }
-
-// Metrics implements metrics.Source.
-func (u *Uses) Metrics(emit metrics.Emit) {
-	for k := range u.n {
-		for i, g := range List(Kind(k)) {
-			if n := u.n[k][i].Load(); n != 0 {
-				emit(usesDesc, n, u.Component, g.Kind.String(), g.Name)
-			}
-		}
-	}
 }

@@ -20,11 +20,12 @@ const (
 
 // Step is one entry of a schedule.
 type Step struct {
-	Kind StepKind
-	Peer int
-	Buf  core.Buffer
-	From core.Buffer
-	Op   *core.Op
+	Kind   StepKind
+	Remote bool // Peer is a rank of the remote group, of an intercommunicator
+	Peer   int
+	Buf    core.Buffer
+	From   core.Buffer
+	Op     *core.Op
 }
 
 // Schedule is a recorded operation of one rank: steps in order, on buffers that are fixed. It can be run any number of times.
@@ -34,6 +35,7 @@ type Schedule struct {
 	err       error
 	waited    int // Steps[waited:] has no wait
 	scratch   [3]scratch
+	call      Call // while it is recorded
 }
 
 func (s *Schedule) add(st Step) { s.Steps = append(s.Steps, st) }
@@ -52,18 +54,16 @@ func (s *Schedule) wait() {
 // Record writes down what algorithm g does with a at this rank of c. The schedule's memory is that of into, if not nil, which must
 // not be running. An error says why there is none.
 func Record(into *Schedule, g *Algorithm, a *Args, c *core.Comm) (*Schedule, error) {
-	return record(into, g, a, c.MyRank, c.Size())
-}
-
-func record(into *Schedule, g *Algorithm, a *Args, rank, size int) (*Schedule, error) {
 	if into == nil {
 		into = new(Schedule)
 	}
 	clear(into.Steps)
 	into.Steps, into.waited, into.err, into.Algorithm = into.Steps[:0], 0, nil, g
-	call := Call{rank: rank, size: size, args: *a, rec: into}
-	g.Run(&call, &call.args)
+	ints := into.call.ints[:0]
+	into.call = Call{rank: c.MyRank, size: c.Size(), peers: c.Peers(), args: *a, rec: into, ints: ints}
+	g.Run(&into.call, &into.call.args)
 	into.wait()
+	into.call.args = Args{}
 	return into, into.err
 }
 

@@ -1,4 +1,4 @@
-// Package basic is the collective component that has every operation and works on every communicator: point-to-point messages
+// Package basic is the collective component that has every operation and works on every intracommunicator: point-to-point messages
 // over the PML, nothing shared, no assumption about where ranks are. Faster components lie over it and leave it the rest.
 //
 // It chooses among the algorithms of package alg by a few limits:
@@ -44,7 +44,7 @@ func (component) Options() any      { return new(Options) }
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "basic"}}
+	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "basic", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "basic", &f.opts); err != nil {
 		return nil, err
 	}
@@ -57,8 +57,10 @@ type factory struct {
 	alg.Uses
 }
 
-// Query implements coll.Factory: every communicator will do.
-func (f *factory) Query(c *core.Comm) (priority int, ok bool) { return f.opts.Priority, true }
+// Query implements coll.Factory: every intracommunicator will do.
+func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
+	return f.opts.Priority, c.Remote() == nil
+}
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {

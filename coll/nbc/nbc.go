@@ -34,7 +34,7 @@ func (component) Options() any      { return new(Options) }
 
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "nbc"}}
+	f := &factory{pml: env.PML, Uses: alg.Uses{Component: "nbc", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "nbc", &f.opts); err != nil {
 		return nil, err
 	}
@@ -121,9 +121,6 @@ func (m *module) Start(a *alg.Args) *core.Request {
 	o := m.make(a)
 	e := m.comm.Engine
 	e.Lock()
-	if o.broken == nil {
-		m.f.Uses.Add(o.schedule.Algorithm)
-	}
 	o.begin()
 	e.Unlock()
 	return &o.req
@@ -151,6 +148,7 @@ func (m *module) make(a *alg.Args) *operation {
 		return o
 	}
 	g := m.plan.Plan(a)
+	o.bytes = a.Bytes(m.comm.MyRank, m.comm.Size())
 	o.schedule, o.broken = alg.Record(o.schedule, g, a, m.comm)
 	return o
 }

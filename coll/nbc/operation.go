@@ -13,6 +13,8 @@ type operation struct {
 	tag      int
 	schedule *alg.Schedule
 	broken   error // there is no schedule
+	bytes    int64 // for the trace, like from
+	from     int64
 
 	pc      int      // the next step
 	pending []posted // messages begun and not looked at
@@ -36,9 +38,6 @@ func (o *operation) Start(r *core.Request) error {
 	r.Reset()
 	r.Status = core.EmptyStatus()
 	r.SetActive(true)
-	if o.broken == nil {
-		o.f.Uses.Add(o.schedule.Algorithm)
-	}
 	o.begin()
 	return nil
 }
@@ -57,6 +56,7 @@ func (o *operation) begin() {
 		o.end(o.broken)
 		return
 	}
+	o.from = o.f.Uses.Begin(o.schedule.Algorithm)
 	o.advance()
 }
 
@@ -91,9 +91,9 @@ func (o *operation) steps() {
 		}
 		switch s := &steps[o.pc]; s.Kind {
 		case alg.StepSend:
-			o.track(o.f.pml.BeginSend(&o.comm.Inner, s.Buf, s.Peer, o.tag), false)
+			o.track(o.f.pml.BeginSend(o.channel(s), s.Buf, s.Peer, o.tag), false)
 		case alg.StepRecv:
-			o.track(o.f.pml.BeginRecv(&o.comm.Inner, s.Buf, s.Peer, o.tag), true)
+			o.track(o.f.pml.BeginRecv(o.channel(s), s.Buf, s.Peer, o.tag), true)
 		case alg.StepWait:
 			if o.out > 0 {
 				return
@@ -113,6 +113,14 @@ func (o *operation) steps() {
 		o.pc++
 	}
 	o.giveUp()
+}
+
+// channel is where a step's message goes.
+func (o *operation) channel(s *alg.Step) *core.Channel {
+	if o.comm.Local != nil && !s.Remote {
+		return &o.comm.Local.Inner
+	}
+	return &o.comm.Inner
 }
 
 // track follows a message that was begun.
@@ -189,6 +197,9 @@ func (o *operation) giveUp() {
 func (o *operation) end(err error) {
 	o.collect()
 	o.f.ended(o)
+	if o.broken == nil {
+		o.f.Uses.End(o.from, o.schedule.Algorithm, o.bytes)
+	}
 	if !o.req.Persistent {
 		if o.schedule != nil {
 			o.schedule.Forget(o.f.opts.ScratchLimitBytes)

@@ -35,7 +35,9 @@ func (component) Open(env *coll.Env) (coll.Factory, error) {
 type factory struct{ opts Options }
 
 // Query implements coll.Factory.
-func (f *factory) Query(c *core.Comm) (priority int, ok bool) { return f.opts.Priority, c.Size() == 1 }
+func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
+	return f.opts.Priority, c.Size() == 1 && c.Remote() == nil
+}
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) { return module{}, nil }

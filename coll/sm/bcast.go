@@ -17,11 +17,16 @@ func (m *module) Bcast(buf core.Buffer, root int) error {
 		}
 		return m.below.Bcast.Bcast(buf, root)
 	}
+	from := m.f.Begin(boardBcast)
 	m.casts++
+	var err error
 	if m.rank == root {
-		return m.castOut(buf)
+		err = m.castOut(buf)
+	} else {
+		err = m.castIn(buf)
 	}
-	return m.castIn(buf)
+	m.f.End(from, boardBcast, n)
+	return err
 }
 
 // castOut writes the present broadcast.

@@ -153,9 +153,13 @@ func (m *module) Barrier() error {
 		}
 		return m.below.Barrier.Barrier()
 	}
+	from := m.f.Begin(boardBarrier)
+	var err error
 	if m.arrive() {
 		m.release()
-		return nil
+	} else {
+		err = m.awaitRelease()
 	}
-	return m.awaitRelease()
+	m.f.End(from, boardBarrier, 0)
+	return err
 }

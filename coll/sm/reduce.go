@@ -27,6 +27,7 @@ func (m *module) Allreduce(send, recv core.Buffer, op *core.Op) error {
 		}
 		return m.below.Allreduce.Allreduce(send, recv, op)
 	}
+	from := m.f.Begin(boardAllreduce)
 	m.pack(m.board.slot(m.rank), own)
 	if m.arrive() {
 		m.fold(own, op)
@@ -35,6 +36,7 @@ func (m *module) Allreduce(send, recv core.Buffer, op *core.Op) error {
 		return err
 	}
 	m.unpack(recv, m.board.result, n)
+	m.f.End(from, boardAllreduce, n)
 	return nil
 }
 
@@ -57,12 +59,14 @@ func (m *module) Reduce(send, recv core.Buffer, op *core.Op, root int) error {
 		}
 		return m.below.Reduce.Reduce(send, recv, op, root)
 	}
+	from := m.f.Begin(boardReduce)
 	m.pack(m.board.slot(m.rank), own)
 	if m.arrive() {
 		m.fold(own, op)
 		m.release()
 	} else {
 		if m.rank != root {
+			m.f.End(from, boardReduce, n)
 			m.polled(false)
 			return nil
 		}
@@ -73,6 +77,7 @@ func (m *module) Reduce(send, recv core.Buffer, op *core.Op, root int) error {
 	if m.rank == root {
 		m.unpack(recv, m.board.result, n)
 	}
+	m.f.End(from, boardReduce, n)
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/ompi-go/ompi-go/coll"
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/rte"
@@ -36,7 +37,7 @@ func (component) Options() any      { return new(Options) }
 // Open implements coll.Component. It succeeds without shared memory, too: whether a communicator has a board is agreed among its
 // members, and a member without memory must be there to say no.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
-	f := &factory{job: env.Job, shm: env.Shm}
+	f := &factory{job: env.Job, shm: env.Shm, Uses: alg.Uses{Component: "sm", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "sm", &f.opts); err != nil {
 		return nil, err
 	}
@@ -49,11 +50,20 @@ type factory struct {
 	opts   Options
 	graves []grave // guarded by the engine's token
 	spread sync.Once
+	alg.Uses
 }
+
+// How operations meet, for the metrics.
+var (
+	boardBarrier   = alg.Foreign(alg.Barrier, "board")
+	boardBcast     = alg.Foreign(alg.Bcast, "board")
+	boardReduce    = alg.Foreign(alg.Reduce, "board")
+	boardAllreduce = alg.Foreign(alg.Allreduce, "board")
+)
 
 // Query implements coll.Factory: all members must be on this host. Localities are the same seen from every member.
 func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
-	if c.Size() < 2 {
+	if c.Size() < 2 || c.Remote() != nil {
 		return 0, false
 	}
 	for _, p := range c.Procs {

@@ -9,7 +9,7 @@ import (
 // floors lists the house from the ground up. A package stands on the floor of the longest entry that it is under, and imports
 // from lower floors only; on its own floor, a component imports its framework's contract and a program its own folders.
 var floors = [][]string{
-	{"internal/relaxed", "internal/invariants"},
+	{"internal/relaxed", "internal/invariants", "internal/attr", "trace"},
 	{"mca", "metrics", "datatype", "rte/pmi", "rte/control"},
 	{"progress", "rte"},
 	{"core"},

@@ -20,6 +20,9 @@ func (o *module) ProcFailed(p *core.Proc) {
 		}
 		rank := m.comm.RankOf(p.Rank)
 		if rank < 0 {
+			if m.comm.Has(p.Rank) {
+				o.otherDied(m, m.comm.DeathOf(p))
+			}
 			continue
 		}
 		m.ranks[rank].peer = nil
@@ -48,6 +51,23 @@ func (o *module) ProcFailed(p *core.Proc) {
 			}
 		}
 	}
+}
+
+// otherDied: a member of an intercommunicator is dead that is no peer on this channel. Nothing comes from it or goes to it here, but
+// living peers may have given up, and who waits for anybody is to hear of it.
+func (o *module) otherDied(m *channel, err *core.Error) {
+	o.failPosted(m, func(r *recvReq) *core.Error {
+		if r.source == anySource || m.inner() {
+			return err
+		}
+		return nil
+	})
+	o.failProbes(m, func(q *probe) *core.Error {
+		if q.source == anySource {
+			return err
+		}
+		return nil
+	})
 }
 
 // inner reports whether this is a communicator's space for internal traffic. There a member's death ends every receive: who waits

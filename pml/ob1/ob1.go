@@ -165,7 +165,7 @@ func (o *module) AddComm(c *core.Comm) error {
 		for int(ch.ID) >= len(o.chans) {
 			o.chans = append(o.chans, nil)
 		}
-		m := &channel{id: ch.ID, comm: c, ranks: make([]rankState, c.Size())}
+		m := &channel{id: ch.ID, comm: c, ranks: make([]rankState, c.Peers())}
 		for r := range m.ranks {
 			m.ranks[r].job = c.Procs[r].Rank
 		}

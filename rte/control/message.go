@@ -33,6 +33,8 @@ const (
 	Abort Kind = 3
 	// Note carries something that the user should know once a job, in Text; Key tells which ranks mean the same.
 	Note Kind = 5
+	// Track is a piece of the rank's track for the trace file named Key: Text, more to come when ID is not 0.
+	Track Kind = 6
 	// Metrics answers Scrape number ID: Text in Prometheus text exposition format, or Err.
 	Metrics Kind = 4
 

@@ -1,7 +1,7 @@
 /* collective.c - collectives over all ranks. Unit: microseconds a call, mean over the ranks. */
-#include "peer.h"
+#include "collective.h"
 
-static double mean(struct context *c, double seconds, int iterations)
+double mean(struct context *c, double seconds, int iterations)
 {
 	double mine = seconds * 1e6 / iterations, sum = 0;
 
@@ -9,49 +9,62 @@ static double mean(struct context *c, double seconds, int iterations)
 	return sum / c->ranks;
 }
 
-double measure_barrier(struct context *c, size_t size, int iterations)
+/* One iteration: the call, or where a request has been prepared, that. */
+static void once(const struct collective *of, const struct arguments *a, MPI_Request *prepared)
 {
-	double start = MPI_Wtime();
-
-	(void)size;
-	for (int i = 0; i < iterations; i++)
-		MPI_Barrier(MPI_COMM_WORLD);
-	return mean(c, MPI_Wtime() - start, iterations);
+	if (*prepared == MPI_REQUEST_NULL) {
+		of->call(a);
+		return;
+	}
+	MPI_Start(prepared);
+	MPI_Wait(prepared, MPI_STATUS_IGNORE);
 }
 
 /*
- * A root that may run ahead would hide the time until the last rank has the
- * data, so a barrier, which is not timed, follows every broadcast.
+ * Ranks that run ahead would hide the time until the last one is done, so where
+ * they may, a barrier, which is not timed, follows every iteration.
  */
-double measure_bcast(struct context *c, size_t size, int iterations)
+static double loop(const struct collective *of, const struct arguments *a, MPI_Request *prepared, int iterations)
 {
-	double spent = 0;
+	double start = MPI_Wtime(), spent = 0;
 
+	if (!of->ahead) {
+		for (int i = 0; i < iterations; i++)
+			once(of, a, prepared);
+		return MPI_Wtime() - start;
+	}
 	for (int i = 0; i < iterations; i++) {
-		double start = MPI_Wtime();
-
-		MPI_Bcast(c->send, (int)size, MPI_CHAR, 0, MPI_COMM_WORLD);
+		start = MPI_Wtime();
+		once(of, a, prepared);
 		spent += MPI_Wtime() - start;
 		MPI_Barrier(MPI_COMM_WORLD);
 	}
+	return spent;
+}
+
+double measure_collective(struct context *c, size_t size, int iterations)
+{
+	MPI_Request none = MPI_REQUEST_NULL;
+	struct arguments a;
+	double spent;
+
+	make_arguments(&a, c, size);
+	spent = loop(c->subject, &a, &none, iterations);
+	free_arguments(&a);
 	return mean(c, spent, iterations);
 }
 
-double measure_allreduce(struct context *c, size_t size, int iterations)
+double measure_persistent(struct context *c, size_t size, int iterations)
 {
-	int count = (int)(size / sizeof(float));
-	double start = MPI_Wtime();
+	const struct collective *of = c->subject;
+	struct arguments a;
+	MPI_Request r;
+	double spent;
 
-	for (int i = 0; i < iterations; i++)
-		MPI_Allreduce(c->send, c->recv, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-	return mean(c, MPI_Wtime() - start, iterations);
-}
-
-double measure_alltoall(struct context *c, size_t size, int iterations)
-{
-	double start = MPI_Wtime();
-
-	for (int i = 0; i < iterations; i++)
-		MPI_Alltoall(c->send, (int)size, MPI_CHAR, c->recv, (int)size, MPI_CHAR, MPI_COMM_WORLD);
-	return mean(c, MPI_Wtime() - start, iterations);
+	make_arguments(&a, c, size);
+	of->prepare(&a, &r);
+	spent = loop(of, &a, &r, iterations);
+	MPI_Request_free(&r);
+	free_arguments(&a);
+	return mean(c, spent, iterations);
 }

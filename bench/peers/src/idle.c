@@ -18,11 +18,12 @@ static double cpu_seconds(void)
 	return u.ru_utime.tv_sec + u.ru_stime.tv_sec + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-int run_idle(struct context *c, const struct options *o)
+int run_idle(const struct test *t, struct context *c, const struct options *o)
 {
 	int seconds = o->iterations ? o->iterations : 2;
 	double used = 0, worst = 0;
 
+	(void)t;
 	neighbour_exchange(c);
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (c->rank == 0) {

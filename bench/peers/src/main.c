@@ -14,18 +14,17 @@
 #define BUDGET 2.0
 
 static const struct test tests[] = {
-	/* name, title, measure, run, min, max, small iter/warmup, large iter/warmup, ranks, even, per peer, threads, rate */
+	/* name, title, measure, run, min, max, small iter/warmup, large iter/warmup, ranks, even, per peer, threads, rate,
+	   further columns, first column, its width */
 	{ "latency", "Latency(us)", measure_latency, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, 0, 0, 0, 0 },
 	{ "multi_lat", "Latency(us)", measure_multi_lat, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, 1, 0, 0, 0 },
 	{ "latency_mt", "Latency(us)", measure_latency_mt, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, 0, 1, 1, 0 },
 	{ "bw", "Bandwidth(MB/s)", measure_bw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 0, 0, 0, 0 },
 	{ "bibw", "Bandwidth(MB/s)", measure_bibw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 0, 0, 0, 0 },
-	{ "mbw_mr", "MB/s", measure_mbw_mr, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 1, 0, 0, 1 },
-	{ "barrier", "Latency(us)", measure_barrier, NULL, 0, 0, 10000, 200, 1000, 20, 1, 0, 0, 0, 0 },
-	{ "bcast", "Latency(us)", measure_bcast, NULL, 1, 1048576, 5000, 200, 200, 20, 1, 0, 0, 0, 0 },
-	{ "allreduce", "Latency(us)", measure_allreduce, NULL, 4, 1048576, 5000, 200, 200, 20, 1, 0, 0, 0, 0 },
-	{ "alltoall", "Latency(us)", measure_alltoall, NULL, 1, 1048576, 5000, 200, 200, 20, 1, 0, 1, 0, 0 },
+	{ "mbw_mr", "MB/s", measure_mbw_mr, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 1, 0, 0, 1, { "Messages/s" } },
 	{ "match_depth", "us/message", measure_match_depth, NULL, 1, 8192, 20, 2, 20, 2, 2, 0, 0, 0, 0 },
+	{ "ddt", "Latency(us)", NULL, run_ddt, 1, 1048576, 1000, 50, 200, 10, 2, 0, 0, 0, 0,
+	  { "Hand-packed(us)", "Checksum" }, "Layout:Size", 24 },
 	{ "startup", "ms", NULL, run_startup, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 },
 	{ "idle", "CPU(%)", NULL, run_idle, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0 },
 	{ "memory", "KiB", NULL, run_memory, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 },
@@ -45,13 +44,13 @@ double seconds_since_start(void)
  * fit runs the warm-up and shortens the loop if it would exceed BUDGET: an
  * oversubscribed machine can make a barrier a thousand times slower.
  */
-static int fit(const struct test *t, struct context *c, size_t size, int warmup, int iterations, int fixed)
+static int fit(measurement m, struct context *c, size_t size, int warmup, int iterations, int fixed)
 {
 	double start, each;
 
 	MPI_Barrier(MPI_COMM_WORLD);
 	start = MPI_Wtime();
-	t->measure(c, size, warmup);
+	m(c, size, warmup);
 	MPI_Barrier(MPI_COMM_WORLD);
 	each = (MPI_Wtime() - start) / warmup;
 	if (!fixed && each * iterations > BUDGET)
@@ -60,33 +59,37 @@ static int fit(const struct test *t, struct context *c, size_t size, int warmup,
 	return iterations;
 }
 
+double repeat(const struct test *t, struct context *c, const struct options *o, measurement m, size_t size)
+{
+	int large = size > LARGE;
+	int iterations = o->iterations ? o->iterations : large ? t->large_iterations : t->small_iterations;
+	int warmup = o->warmup >= 0 ? o->warmup : large ? t->large_warmup : t->small_warmup;
+	double values[REPETITIONS];
+	int reps;
+
+	if (warmup)
+		iterations = fit(m, c, size, warmup, iterations, o->iterations != 0);
+	reps = iterations < REPETITIONS ? iterations : REPETITIONS;
+	for (int r = 0; r < reps; r++) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		values[r] = m(c, size, iterations / reps);
+	}
+	return median(values, reps);
+}
+
 static void sweep(const struct test *t, struct context *c, const struct options *o)
 {
-	size_t min = o->have_range ? o->min : t->min;
-	size_t max = o->have_range ? o->max : t->max;
+	for (size_t size = t->min; size <= t->max; size = size ? size * 2 : 1) {
+		double value = repeat(t, c, o, t->measure, size);
+		double rate = size ? value * 1e6 / (double)size : 0;
+		char label[32];
 
-	if (t->max == 0)
-		min = max = 0;
-	for (size_t size = min; size <= max; size = size ? size * 2 : 1) {
-		int large = size > LARGE;
-		int iterations = o->iterations ? o->iterations : large ? t->large_iterations : t->small_iterations;
-		int warmup = o->warmup >= 0 ? o->warmup : large ? t->large_warmup : t->small_warmup;
-		double values[REPETITIONS];
-		int reps;
-
-		if (warmup)
-			iterations = fit(t, c, size, warmup, iterations, o->iterations != 0);
-		reps = iterations < REPETITIONS ? iterations : REPETITIONS;
-		for (int r = 0; r < reps; r++) {
-			MPI_Barrier(MPI_COMM_WORLD);
-			values[r] = t->measure(c, size, iterations / reps);
-		}
+		snprintf(label, sizeof label, "%zu", size);
 		if (c->rank == 0)
-			report_row(t, size, median(values, reps));
+			report_row(t, label, value, &rate, t->message_rate, NULL);
 		if (t->max == 0)
 			break;
 	}
-	MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static int complain(const struct context *c, const char *what, const char *test)
@@ -96,54 +99,90 @@ static int complain(const struct context *c, const char *what, const char *test)
 	return 2;
 }
 
-static int run(const struct test *t, struct context *c, const struct options *o)
+static int run(struct test *t, struct context *c, const struct options *o)
 {
-	size_t max = o->have_range ? o->max : t->max;
-	size_t bytes = max > 8 ? max : 8;
+	size_t bytes;
 
+	if (t->lacking)
+		return complain(c, t->lacking, t->name);
 	if (c->ranks < t->min_ranks)
 		return complain(c, "too few ranks", t->name);
 	if (t->even_ranks && c->ranks % 2)
 		return complain(c, "needs an even number of ranks", t->name);
-	if (max > INT_MAX)
+	if (o->have_range && t->max) {
+		t->min = o->min;
+		t->max = o->max;
+	}
+	if (t->max > INT_MAX)
 		return complain(c, "a size is above 2147483647", t->name);
+	bytes = t->max > 8 ? t->max : 8;
 	if (t->measure == measure_match_depth)
 		bytes *= 8;
 	if (t->per_peer)
 		bytes *= c->ranks;
+	if (t->neighbours)
+		bytes *= 2;
 	c->send = aligned_buffer(bytes);
 	c->recv = aligned_buffer(bytes);
 	report_head(t, c);
-	if (t->run)
-		return t->run(c, o);
-	sweep(t, c, o);
+	if (t->run) {
+		int status = t->run(t, c, o);
+
+		if (status)
+			return status;
+	} else {
+		sweep(t, c, o);
+	}
+	if (t->small_iterations) /* not after a test with a course of its own, whose end is timed */
+		MPI_Barrier(MPI_COMM_WORLD);
 	return 0;
+}
+
+/* Finds a test by name; one of a collective also sets its subject. */
+static int find(const char *name, struct test *t, struct context *c)
+{
+	for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+		if (strcmp(tests[i].name, name) == 0) {
+			*t = tests[i];
+			return 1;
+		}
+	return collective_test(t, c, name);
+}
+
+/* One line of `peer list`, by which ompi-bench's tests see that both tables agree. */
+static void list(const struct test *t)
+{
+	printf("%s %zu %zu %d %d %d %d %d\n", t->name, t->min, t->max, t->small_iterations, t->small_warmup,
+		t->large_iterations, t->large_warmup, t->min_ranks);
 }
 
 int main(int argc, char **argv)
 {
 	static struct context c;
 	struct options o;
-	const struct test *t = NULL;
+	struct test t;
 	int provided, status;
 
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	if (parse_options(argc, argv, &o))
 		return 2;
-	for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-		if (strcmp(tests[i].name, o.test) == 0)
-			t = &tests[i];
-	if (!t) {
+	if (strcmp(o.test, "list") == 0) {
+		for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+			list(&tests[i]);
+		each_collective_test(list);
+		return 0;
+	}
+	if (!find(o.test, &t, &c)) {
 		fprintf(stderr, "peer: unknown test %s\n", o.test);
 		return 2;
 	}
-	MPI_Init_thread(&argc, &argv, t->threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+	MPI_Init_thread(&argc, &argv, t.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &c.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &c.ranks);
-	if (t->threads && provided != MPI_THREAD_MULTIPLE)
-		status = complain(&c, "the library gives no MPI_THREAD_MULTIPLE", t->name);
+	if (t.threads && provided != MPI_THREAD_MULTIPLE)
+		status = complain(&c, "the library gives no MPI_THREAD_MULTIPLE", t.name);
 	else
-		status = run(t, &c, &o);
+		status = run(&t, &c, &o);
 	MPI_Finalize();
 	return status;
 }

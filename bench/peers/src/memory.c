@@ -21,10 +21,11 @@ static double resident_kib(void)
 	return resident * (sysconf(_SC_PAGESIZE) / 1024.0);
 }
 
-int run_memory(struct context *c, const struct options *o)
+int run_memory(const struct test *t, struct context *c, const struct options *o)
 {
 	double mine, sum = 0;
 
+	(void)t;
 	(void)o;
 	neighbour_exchange(c);
 	mine = resident_kib();

@@ -32,6 +32,11 @@ struct context {
 	int rank, ranks;
 	char *send, *recv;  /* page-aligned, `max` bytes per peer of the test */
 	MPI_Request requests[2 * WINDOW];
+	const void *subject;  /* of a collective's test the collective, of ddt the exchange under way */
+	MPI_Comm ring;        /* of neighbour collectives, made when first needed */
+	long steps;           /* of the computation beside a non-blocking collective */
+	double computed[REPETITIONS]; /* its microseconds in the last measurements */
+	int measured;
 };
 
 /*
@@ -44,15 +49,20 @@ struct test {
 	const char *name;
 	const char *title;          /* column heading */
 	measurement measure;        /* NULL: the test has its own course, `run` */
-	int (*run)(struct context *c, const struct options *o);
-	size_t min, max;            /* default range; 0:0 is a test without sizes */
+	int (*run)(const struct test *t, struct context *c, const struct options *o);
+	size_t min, max;            /* range of sizes, -m or the default; 0:0 is a test without */
 	int small_iterations, small_warmup;
 	int large_iterations, large_warmup;
 	int min_ranks;
 	int even_ranks;             /* ranks work in pairs */
 	int per_peer;               /* buffers hold `max` bytes for every rank */
 	int threads;                /* needs MPI_THREAD_MULTIPLE */
-	int message_rate;           /* a further column: messages per second */
+	int message_rate;           /* the further column is messages per second */
+	const char *more[4];        /* headings of further columns */
+	const char *first;          /* heading of the first column; NULL: Size */
+	int first_width;            /* 0: 16 */
+	const char *lacking;        /* why this library cannot run it, or NULL */
+	int neighbours;             /* buffers hold `max` bytes for both neighbours */
 };
 
 /* options.c: returns 0, or prints what is wrong and returns 2. */
@@ -60,11 +70,16 @@ int parse_options(int argc, char **argv, struct options *o);
 
 /* report.c */
 void report_head(const struct test *t, const struct context *c);
-void report_row(const struct test *t, size_t size, double value);
+/* `more` are n values of further columns; `sum` is a last column, or NULL */
+void report_row(const struct test *t, const char *label, double value, const double *more, int n, const char *sum);
 double median(double *values, int n);
 
-/* memory of the buffers (buffer.c) */
+/* buffer.c: memory, or the end of the job */
 char *aligned_buffer(size_t bytes);
+void *need(size_t bytes);
+
+/* main.c: one size, in repetitions after a warm-up; the median is rank 0's */
+double repeat(const struct test *t, struct context *c, const struct options *o, measurement m, size_t size);
 
 /* the measurements, one idea a file */
 double measure_latency(struct context *c, size_t size, int iterations);
@@ -73,14 +88,18 @@ double measure_latency_mt(struct context *c, size_t size, int iterations);
 double measure_bw(struct context *c, size_t size, int iterations);
 double measure_bibw(struct context *c, size_t size, int iterations);
 double measure_mbw_mr(struct context *c, size_t size, int iterations);
-double measure_barrier(struct context *c, size_t size, int iterations);
-double measure_bcast(struct context *c, size_t size, int iterations);
-double measure_allreduce(struct context *c, size_t size, int iterations);
-double measure_alltoall(struct context *c, size_t size, int iterations);
+double measure_collective(struct context *c, size_t size, int iterations);
+double measure_persistent(struct context *c, size_t size, int iterations);
 double measure_match_depth(struct context *c, size_t depth, int iterations);
-int run_startup(struct context *c, const struct options *o);
-int run_idle(struct context *c, const struct options *o);
-int run_memory(struct context *c, const struct options *o);
+int run_startup(const struct test *t, struct context *c, const struct options *o);
+int run_idle(const struct test *t, struct context *c, const struct options *o);
+int run_memory(const struct test *t, struct context *c, const struct options *o);
+int run_ddt(const struct test *t, struct context *c, const struct options *o);
+int run_overlap(const struct test *t, struct context *c, const struct options *o);
+
+/* forms.c: fills t and the subject if name is that of a collective in one of its forms; else returns 0 */
+int collective_test(struct test *t, struct context *c, const char *name);
+void each_collective_test(void (*take)(const struct test *t));
 
 /* neighbour.c: one message to and from each neighbour on a ring */
 void neighbour_exchange(struct context *c);

@@ -17,6 +17,11 @@ double median(double *values, int n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+static int width(const struct test *t)
+{
+	return t->first_width ? t->first_width : 16;
+}
+
 void report_head(const struct test *t, const struct context *c)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -31,18 +36,20 @@ void report_head(const struct test *t, const struct context *c)
 			break;
 		}
 	printf("# %s, %d ranks\n# %s\n", t->name, c->ranks, version);
-	printf("# %-14s%20s", "Size", t->title);
-	if (t->message_rate)
-		printf("%20s", "Messages/s");
+	printf("# %-*s%20s", width(t) - 2, t->first ? t->first : "Size", t->title);
+	for (int i = 0; t->more[i]; i++)
+		printf("%20s", t->more[i]);
 	printf("\n");
 	fflush(stdout);
 }
 
-void report_row(const struct test *t, size_t size, double value)
+void report_row(const struct test *t, const char *label, double value, const double *more, int n, const char *sum)
 {
-	printf("%-16zu%20.3f", size, value);
-	if (t->message_rate)
-		printf("%20.1f", size ? value * 1e6 / (double)size : 0.0);
+	printf("%-*s%20.3f", width(t), label, value);
+	for (int i = 0; i < n; i++)
+		printf("%20.3f", more[i]);
+	if (sum)
+		printf("%20s", sum);
 	printf("\n");
 	fflush(stdout);
 }

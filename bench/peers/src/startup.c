@@ -7,8 +7,9 @@
 
 #include <stdio.h>
 
-int run_startup(struct context *c, const struct options *o)
+int run_startup(const struct test *t, struct context *c, const struct options *o)
 {
+	(void)t;
 	(void)o;
 	neighbour_exchange(c);
 	if (c->rank == 0)

@@ -106,6 +106,7 @@ func (r *Runner) Run(ctx context.Context, o Options) error {
 		peers[name] = p
 	}
 	var results []report.Result
+	all := newTally()
 	for _, t := range o.Tests {
 		s := setting{o: o, test: t, cores: r.Cores, mpirun: mpirun, bench: bench, peers: peers}
 		result, err := r.test(ctx, s)
@@ -113,11 +114,15 @@ func (r *Runner) Run(ctx context.Context, o Options) error {
 			return err
 		}
 		results = append(results, result)
+		all.add(result.Rows, t.HigherBetter)
 		if o.Plot != "" {
 			if err := report.Plot(plotPath(o, t), t, result); err != nil {
 				return err
 			}
 		}
+	}
+	if len(results) > 1 {
+		writeMeans(r.Out, fmt.Sprintf(" over %d tests, below 1 ours is better", len(results)), all.means(false))
 	}
 	switch {
 	case o.JSON == "":
@@ -137,8 +142,8 @@ func plotPath(o Options, t suite.Test) string {
 	return strings.TrimSuffix(o.Plot, ext) + "-" + t.Name + ext
 }
 
-// measured holds the values of one command: for every size one value a repetition.
-type measured map[int64][]float64
+// measured holds the values of one command: for every point one value a repetition.
+type measured map[point][]float64
 
 // test interleaves the repetitions of all sides of one test and reports.
 func (r *Runner) test(ctx context.Context, s setting) (report.Result, error) {
@@ -146,6 +151,7 @@ func (r *Runner) test(ctx context.Context, s setting) (report.Result, error) {
 	values := make(map[string]measured)
 	limits := newLimitLog()
 	failed := map[string]error{} // by command
+	var mine map[point]float64   // what ours measured last; it is the first of the first repetition
 	for rep := range s.o.Reps {
 		r.Progress.Show("%s: repetition %d of %d: raw limits", s.test.Name, rep+1, s.o.Reps)
 		limits.add(r.Limits(ctx))
@@ -157,6 +163,11 @@ func (r *Runner) test(ctx context.Context, s setting) (report.Result, error) {
 			}
 			r.Progress.Show("%s: repetition %d of %d: %s", s.test.Name, rep+1, s.o.Reps, c.id())
 			got, err := r.once(ctx, s, c)
+			if c.side == ours {
+				mine = got
+			} else if err == nil {
+				err = sameAs(mine, got)
+			}
 			switch {
 			case ctx.Err() != nil:
 				r.Progress.Clear()
@@ -172,8 +183,8 @@ func (r *Runner) test(ctx context.Context, s setting) (report.Result, error) {
 			if values[c.id()] == nil {
 				values[c.id()] = measured{}
 			}
-			for size, v := range got {
-				values[c.id()][size] = append(values[c.id()][size], v)
+			for p, v := range got {
+				values[c.id()][p] = append(values[c.id()][p], v)
 			}
 		}
 	}
@@ -184,16 +195,16 @@ func (r *Runner) test(ctx context.Context, s setting) (report.Result, error) {
 	return result, nil
 }
 
-// once runs a command and gives its values by size.
-func (r *Runner) once(ctx context.Context, s setting, c command) (map[int64]float64, error) {
+// once runs a command and gives its values by point.
+func (r *Runner) once(ctx context.Context, s setting, c command) (map[point]float64, error) {
 	out, err := r.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if s.test.Wall {
-		return map[int64]float64{int64(s.o.Ranks): out.wall.Seconds() * 1e3}, nil
+		return map[point]float64{{size: int64(s.o.Ranks)}: out.wall.Seconds() * 1e3}, nil
 	}
-	got, err := parseColumns(out.stdout)
+	got, err := parseColumns(out.stdout, s.test)
 	if err == nil && len(got) == 0 {
 		err = errors.New("the run printed no results")
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,7 +130,7 @@ func TestStartupTakesWallTimeAndHigherIsBetter(t *testing.T) {
 		t.Errorf("table:\n%s", w.out.String())
 	}
 	s := setting{test: tests(t, "bw")[0]}
-	if !s.better(2, 1) {
+	if !s.better(point{}, 2, 1) {
 		t.Error("less bandwidth counts as better")
 	}
 }
@@ -245,27 +246,116 @@ func FuzzParseColumns(f *testing.F) {
 	f.Add("8\n")
 	f.Add("-1 3\n")
 	f.Add("1 NaN\n")
+	f.Add("NAS_LU_x:480 1.5 2.5 0123456789abcdef\n")
+	f.Add("8 3.5 1.5 2.0 50.0\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		values, err := parseColumns(s)
-		for size, v := range values {
-			if size < 0 || v != v {
-				t.Errorf("%d %v", size, v)
+		for _, test := range tests(t, "latency", "ddt", "ibcast") {
+			values, err := parseColumns(s, test)
+			for p, v := range values {
+				if p.size < 0 || v != v {
+					t.Errorf("%s: %v %v", test.Name, p, v)
+				}
 			}
-		}
-		if err != nil && values != nil {
-			t.Error("both values and an error")
+			if err != nil && values != nil {
+				t.Error("both values and an error")
+			}
 		}
 	})
 }
 
 func TestParseColumns(t *testing.T) {
-	got, err := parseColumns("# x\n\n0  1.5\n 8\t2e3 9 9\n")
-	if err != nil || fmt.Sprint(got) != "map[0:1.5 8:2000]" {
-		t.Errorf("%v, %v", got, err)
+	for _, c := range []struct {
+		test, in string
+		want     string
+		bad      []string
+	}{
+		{"latency", "# x\n\n0  1.5\n 8\t2e3 9 9\n", "0 1.5, 8 2000", []string{"8\n", "eight 1\n", "-8 1\n", "8 inf\n", "8 1,5\n", "a:8 1\n"}},
+		{"ddt", "b:8 1 2 ff\na:16 3 4 00\n", "a:16 (checksum 00) 3, b:8 (checksum ff) 1", []string{"8 1 2 ff\n", "b:8 1 2\n", "b:x 1 2 f\n"}},
+		{"ibcast", "8 3 1 2 50\n", "overall:8 3, overlap:8 50, pure:8 2", []string{"8 3 1 2\n"}},
+	} {
+		test := tests(t, c.test)[0]
+		values, err := parseColumns(c.in, test)
+		var got []string
+		for _, p := range inOrder(values) {
+			got = append(got, fmt.Sprint(p, " ", values[p]))
+		}
+		if err != nil || strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, %v", c.test, got, err)
+		}
+		for _, bad := range c.bad {
+			if _, err := parseColumns(bad, test); err == nil {
+				t.Errorf("%s: %q: no error", c.test, bad)
+			}
+		}
 	}
-	for _, bad := range []string{"8\n", "eight 1\n", "-8 1\n", "8 inf\n", "8 1,5\n"} {
-		if _, err := parseColumns(bad); err == nil {
-			t.Errorf("%q: no error", bad)
+}
+
+// Sides that sent other bytes, or another number of them, are not compared.
+func TestUnequalLayoutsAreRefused(t *testing.T) {
+	for theirs, want := range map[string]string{
+		"a:8 1 1 00\n":             "it measured a:8 (checksum 00), ours did not",
+		"a:16 1 1 ff\n":            "it measured a:16 (checksum ff), ours did not",
+		"a:8 1 1 ff\nb:8 1 1 ff\n": "it measured b:8 (checksum ff), ours did not",
+	} {
+		w := &world{answer: func(c command, run int) (output, error) {
+			if c.side == ours {
+				return output{stdout: "a:8 1 1 ff\n"}, nil
+			}
+			return output{stdout: theirs}, nil
+		}}
+		if err := w.runner().Run(context.Background(), options(t, "ddt")); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(w.out.String(), "openmpi (default) is left out: "+want) {
+			t.Errorf("table:\n%s", w.out.String())
+		}
+	}
+}
+
+func TestMeans(t *testing.T) {
+	row := func(size int64, side string, ratio float64) report.Row {
+		return report.Row{Size: size, Series: side, Ratio: &report.Spread{Median: ratio}}
+	}
+	rows := []report.Row{
+		{Size: 1, Series: ours}, row(1, "openmpi", 0.5), row(1, "mpich", 2), row(1, goroutines, 4),
+		{Size: 2, Series: ours}, row(2, "openmpi", 0.125), row(2, "mpich", 0.5),
+		{Size: 4, Series: ours}, row(4, "openmpi", 0), {Size: 4, Series: "mpich"},
+	}
+	for higherBetter, want := range map[bool]string{
+		false: "[{openmpi 0.25} {mpich 1} {goroutines 4} {the better of both 1}]",
+		true:  "[{openmpi 0.25} {mpich 1} {goroutines 4} {the better of both 0.25}]",
+	} {
+		tally := newTally()
+		tally.add(rows, higherBetter)
+		means := tally.means(higherBetter)
+		for i := range means {
+			means[i].Ratio = math.Round(means[i].Ratio*1e9) / 1e9
+		}
+		if got := fmt.Sprint(means); got != want {
+			t.Errorf("means %s, want %s", got, want)
+		}
+	}
+	alone := newTally()
+	alone.add(rows[:2], false)
+	if got := fmt.Sprint(alone.means(true)); got != "[{openmpi 2}]" {
+		t.Errorf("one peer: %s", got)
+	}
+}
+
+func TestMeansArePrinted(t *testing.T) {
+	w := &world{answer: func(c command, run int) (output, error) {
+		value := map[string]float64{ours: 1, "openmpi": 2}[c.side]
+		return output{stdout: fmt.Sprintf("8 %g\n16 %g\n", value, 4*value)}, nil
+	}}
+	if err := w.runner().Run(context.Background(), options(t, "latency", "bw")); err != nil {
+		t.Fatal(err)
+	}
+	for part, times := range map[string]int{
+		"# geometric mean of ratios: openmpi 0.50\n":                                      2,
+		"# geometric mean of ratios over 2 tests, below 1 ours is better: openmpi 1.00\n": 1,
+	} {
+		if n := strings.Count(w.out.String(), part); n != times {
+			t.Errorf("%d times %q:\n%s", n, part, w.out.String())
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package compare
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
 )
 
 // sides lists the sides in the order of their commands.
@@ -18,47 +18,58 @@ func sides(commands []command) []string {
 	return names
 }
 
-// result turns values into rows: size by size, ours first, then each side's best command with the ratio to ours.
+// result turns values into rows: point by point, ours first, then each side's best command with the ratio to ours.
 func (s setting) result(commands []command, values map[string]measured) report.Result {
 	r := report.Result{Test: s.test.Name, Ranks: s.o.Ranks, Params: s.params(commands)}
-	for _, size := range slices.Sorted(maps.Keys(values[ours])) {
-		mine := values[ours][size]
+	for _, p := range inOrder(values[ours]) {
+		mine := values[ours][p]
 		for _, side := range sides(commands) {
-			theirs, variant := s.best(commands, values, side, size)
+			theirs, variant := s.best(commands, values, side, p)
 			if theirs == nil {
 				continue
 			}
-			row := report.NewRow(size, s.test.Unit, theirs)
-			row.Series, row.Variant = side, variant
-			if side != ours {
+			row := report.NewRow(p.size, s.unit(p), theirs)
+			row.Series, row.Variant, row.Case, row.Checksum = side, variant, p.what, p.sum
+			// per cent of overlap may be none: only times have a ratio
+			if side != ours && p.what != suite.Overlap {
 				ratio := report.Ratios(mine, theirs)
 				row.Ratio = &ratio
 			}
 			r.Rows = append(r.Rows, row)
 		}
 	}
+	t := newTally()
+	t.add(r.Rows, s.test.HigherBetter)
+	r.Means = t.means(s.test.HigherBetter)
 	return r
 }
 
-// best gives the values of a side's better command for one size, and its variant; nil if it has none.
-func (s setting) best(commands []command, values map[string]measured, side string, size int64) (best []float64, variant string) {
+// best gives the values of a side's better command for one point, and its variant; nil if it has none.
+func (s setting) best(commands []command, values map[string]measured, side string, p point) (best []float64, variant string) {
 	for _, c := range commands {
-		v := values[c.id()][size]
+		v := values[c.id()][p]
 		if c.side != side || len(v) == 0 {
 			continue
 		}
-		if best == nil || s.better(report.Summarise(v).Median, report.Summarise(best).Median) {
+		if best == nil || s.better(p, report.Summarise(v).Median, report.Summarise(best).Median) {
 			best, variant = v, c.variant
 		}
 	}
 	return best, variant
 }
 
-func (s setting) better(a, b float64) bool {
-	if s.test.HigherBetter {
+func (s setting) better(p point, a, b float64) bool {
+	if s.test.HigherBetter || p.what == suite.Overlap {
 		return a > b
 	}
 	return a < b
+}
+
+func (s setting) unit(p point) string {
+	if p.what == suite.Overlap {
+		return "%"
+	}
+	return s.test.Unit
 }
 
 func (s setting) params(commands []command) map[string]any {

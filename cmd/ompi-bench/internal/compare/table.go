@@ -8,7 +8,7 @@ import (
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
 )
 
-// writeTable prints one test: what was run and how, the raw limits of the same minutes, then a line a size.
+// writeTable prints one test: what was run and how, the raw limits of the same minutes, then a line a point, then the means.
 func writeTable(w io.Writer, s setting, commands []command, failed map[string]error, r report.Result) {
 	faster := "below 1 ours is better"
 	if s.test.HigherBetter {
@@ -28,25 +28,30 @@ func writeTable(w io.Writer, s setting, commands []command, failed map[string]er
 		report.LimitLine(w, "# limit: ", l)
 	}
 	names := sides(commands)
-	fmt.Fprintf(w, "# %-10s%12s", s.test.Size, names[0])
+	first := 12
+	for _, row := range r.Rows {
+		first = max(first, len(row.Label())+2)
+	}
+	fmt.Fprintf(w, "# %-*s%12s", first-2, s.test.Size, names[0])
 	for _, name := range names[1:] {
 		fmt.Fprintf(w, "  %14s%8s %-16s", name, "ratio", "(spread)")
 	}
 	fmt.Fprintln(w)
-	for i := 0; i < len(r.Rows); {
-		end := i
-		for end < len(r.Rows) && r.Rows[end].Size == r.Rows[i].Size {
-			end++
-		}
-		writeRow(w, names, r.Rows[i:end])
-		i = end
+	points := 0
+	for rows := r.Rows; len(rows) > 0; points++ {
+		n := samePoint(rows)
+		writeRow(w, first, names, rows[:n])
+		rows = rows[n:]
+	}
+	if points > 1 {
+		writeMeans(w, "", r.Means)
 	}
 	fmt.Fprintln(w)
 }
 
-// writeRow prints the rows of one size; a side without a value is a dash.
-func writeRow(w io.Writer, names []string, rows []report.Row) {
-	fmt.Fprintf(w, "%-12d%12.3f", rows[0].Size, rows[0].Value)
+// writeRow prints the rows of one point; a side without a value is a dash, and so is a ratio that says nothing.
+func writeRow(w io.Writer, first int, names []string, rows []report.Row) {
+	fmt.Fprintf(w, "%-*s%12.3f", first, rows[0].Label(), rows[0].Value)
 	for _, name := range names[1:] {
 		i := slices.IndexFunc(rows, func(r report.Row) bool { return r.Series == name })
 		if i < 0 {
@@ -54,6 +59,10 @@ func writeRow(w io.Writer, names []string, rows []report.Row) {
 			continue
 		}
 		q := rows[i].Ratio
+		if q == nil {
+			fmt.Fprintf(w, "  %14.3f%8s %-16s", rows[i].Value, "-", "")
+			continue
+		}
 		fmt.Fprintf(w, "  %14.3f%8s %-16s", rows[i].Value, ratio(q.Median), "("+ratio(q.Min)+" to "+ratio(q.Max)+")")
 	}
 	fmt.Fprintln(w)

@@ -30,9 +30,12 @@ func colours() []color.RGBA {
 	}
 }
 
-// Plot draws a result: a line for each series over sizes on a log2 axis, or bars when there are no sizes. The format follows from
-// the name's ending, .svg or .png.
+// Plot draws a result: a line for each series over sizes on a log2 axis, dots where several layouts have a size, or bars when there
+// are no sizes. Of a non-blocking collective it draws both together. The format follows from the name's ending, .svg or .png.
 func Plot(path string, t suite.Test, r Result) error {
+	if t.Form == suite.NonBlocking {
+		r.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(r Row) bool { return r.Case != "" && r.Case != suite.Overall })
+	}
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%s, %d ranks", t.Name, r.Ranks)
 	p.Title.Padding = vg.Points(6)
@@ -81,7 +84,7 @@ func sized(rows []Row) int {
 
 func lines(p *plot.Plot, t suite.Test, r Result, names []string) error {
 	p.X.Label.Text = t.Size
-	if t.Size == "Size" {
+	if t.Size == "Size" || t.Layouts {
 		p.X.Label.Text = "Size (bytes)"
 	}
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, powersOfTwo{}
@@ -106,9 +109,14 @@ func lines(p *plot.Plot, t suite.Test, r Result, names []string) error {
 		c := colours()[i%len(colours())]
 		line.Color, line.Width = c, vg.Points(1.6)
 		dots.Color, dots.Shape, dots.Radius = c, draw.CircleGlyph{}, vg.Points(2.2)
-		p.Add(line, dots)
+		drawn := []plot.Plotter{dots}
+		legend := []plot.Thumbnailer{dots}
+		if !t.Layouts {
+			drawn, legend = append(drawn, line), append(legend, line)
+		}
+		p.Add(drawn...)
 		if name != "" {
-			p.Legend.Add(name, line, dots)
+			p.Legend.Add(name, legend...)
 		}
 	}
 	p.Y.Min, p.Y.Max = widen(p.Y.Min, p.Y.Max)

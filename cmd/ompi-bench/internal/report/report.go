@@ -12,6 +12,7 @@ import (
 // Row is one measured size. Value is what is printed: the median of the repetitions.
 type Row struct {
 	Series string  `json:"series,omitempty"` // whose numbers these are, in a comparison
+	Case   string  `json:"case,omitempty"`   // what of the test the row is about where it has several: a layout, a phase
 	Size   int64   `json:"size"`
 	Value  float64 `json:"value"`
 	Unit   string  `json:"unit"`
@@ -22,6 +23,10 @@ type Row struct {
 	// Variant is which of a series' commands was the best at this size, where it has several.
 	Variant string  `json:"variant,omitempty"`
 	Ratio   *Spread `json:"ratio,omitempty"` // ours divided by this series, of each repetition
+	// More are the further columns by their heading.
+	More map[string]float64 `json:"more,omitempty"`
+	// Checksum is that of the bytes sent, where it says what was measured.
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // Limit is a raw physical limit of the machine, measured without the stack.
@@ -40,12 +45,27 @@ type Result struct {
 	Params map[string]any `json:"params"`
 	Rows   []Row          `json:"rows"`
 	Limits []Limit        `json:"limits,omitempty"`
+	Means  []Mean         `json:"means,omitempty"` // of a comparison
+}
+
+// Mean is the geometric mean of the ratios ours / theirs over the rows of one side.
+type Mean struct {
+	Series string  `json:"series"`
+	Ratio  float64 `json:"ratio"`
 }
 
 // NewRow summarises the repetitions of one size.
 func NewRow(size int64, unit string, values []float64) Row {
 	s := Summarise(values)
 	return Row{Size: size, Value: s.Median, Unit: unit, Reps: len(values), Min: s.Min, Median: s.Median, Max: s.Max}
+}
+
+// Label is what the first column says.
+func (r Row) Label() string {
+	if r.Case != "" {
+		return fmt.Sprintf("%s:%d", r.Case, r.Size)
+	}
+	return fmt.Sprint(r.Size)
 }
 
 // WriteJSON writes v, a Result or a list of them, to a file.

@@ -59,6 +59,32 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestTextOfFurtherColumns(t *testing.T) {
+	var b strings.Builder
+	ddt, _ := suite.Lookup("ddt")
+	row := NewRow(480, "us", []float64{1.5})
+	row.Case, row.Checksum, row.More = "NAS_LU_x", "63363dd5858489bb", map[string]float64{suite.HandPacked: 2}
+	Head(&b, ddt, 2, "ranks are processes")
+	Line(&b, ddt, row)
+	ibcast, _ := suite.Lookup("ibcast")
+	columns := suite.OverlapColumns()
+	row = NewRow(8, "us", []float64{3})
+	row.More = map[string]float64{columns[0]: 1.25, columns[1]: 2, columns[2]: 12.5}
+	Head(&b, ibcast, 2, "ranks are processes")
+	Line(&b, ibcast, row)
+	want := "# ddt, 2 ranks\n" +
+		"# ompi-go, ranks are processes\n" +
+		"# Layout:Size                    Latency(us)     Hand-packed(us)            Checksum\n" +
+		"NAS_LU_x:480                           1.500               2.000    63363dd5858489bb\n" +
+		"# ibcast, 2 ranks\n" +
+		"# ompi-go, ranks are processes\n" +
+		"# Size                   Overall(us)         Compute(us)      Pure Comm.(us)          Overlap(%)\n" +
+		"8                              3.000               1.250               2.000              12.500\n"
+	if b.String() != want {
+		t.Errorf("text is\n%swant\n%s", b.String(), want)
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for n, want := range map[int64]string{1: "1", 1000: "1000", 1024: "1K", 65536: "64K", 4 << 20: "4M", 1<<20 + 1: "1048577"} {
 		if got := Bytes(n); got != want {
@@ -106,6 +132,15 @@ func TestPlot(t *testing.T) {
 			sized = append(sized, r)
 		}
 	}
+	ddt, _ := suite.Lookup("ddt")
+	ibcast, _ := suite.Lookup("ibcast")
+	var layouts, phases []Row
+	for size := int64(8); size <= 1<<10; size *= 2 {
+		for i, what := range []string{suite.Overall, suite.Overlap, suite.Pure} {
+			layouts = append(layouts, Row{Series: "ours", Case: "layout " + what, Size: size, Value: float64(i) + 0.5})
+			phases = append(phases, Row{Series: "ours", Case: what, Size: size, Value: float64(i) + 0.5})
+		}
+	}
 	flat := []Row{NewRow(1, "us", []float64{2}), NewRow(2, "us", []float64{2})}
 	for _, c := range []struct {
 		name string
@@ -115,6 +150,7 @@ func TestPlot(t *testing.T) {
 		{"lines.svg", latency, sized}, {"lines.png", latency, sized}, {"flat.png", latency, flat},
 		{"bars.svg", barrier, []Row{{Series: "ours", Value: 2}, {Series: "openmpi", Value: 3}}},
 		{"one.png", barrier, []Row{{Value: 2}}},
+		{"layouts.png", ddt, layouts}, {"phases.svg", ibcast, phases},
 		{"single-size.svg", latency, []Row{{Series: "a", Size: 8, Value: 2}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,18 +10,38 @@ import (
 // Head writes the comment lines above the columns of one test.
 func Head(w io.Writer, t suite.Test, ranks int, how string) {
 	fmt.Fprintf(w, "# %s, %d ranks\n# ompi-go, %s\n", t.Name, ranks, how)
-	fmt.Fprintf(w, "# %-14s%20s", t.Size, t.Title)
+	fmt.Fprintf(w, "# %-*s%20s", first(t)-2, t.Size, t.Title)
 	if t.Rate {
 		fmt.Fprintf(w, "%20s", "Messages/s")
+	}
+	for _, title := range t.More {
+		fmt.Fprintf(w, "%20s", title)
+	}
+	if t.Layouts {
+		fmt.Fprintf(w, "%20s", "Checksum")
 	}
 	fmt.Fprintln(w)
 }
 
+// first is the width of the first column.
+func first(t suite.Test) int {
+	if t.Layouts {
+		return 24
+	}
+	return 16
+}
+
 // Line writes one row in the same columns.
 func Line(w io.Writer, t suite.Test, r Row) {
-	fmt.Fprintf(w, "%-16d%20.3f", r.Size, r.Value)
+	fmt.Fprintf(w, "%-*s%20.3f", first(t), r.Label(), r.Value)
 	if t.Rate {
 		fmt.Fprintf(w, "%20.1f", MessageRate(r))
+	}
+	for _, title := range t.More {
+		fmt.Fprintf(w, "%20.3f", r.More[title])
+	}
+	if t.Layouts {
+		fmt.Fprintf(w, "%20s", r.Checksum)
 	}
 	fmt.Fprintln(w)
 }

@@ -47,37 +47,45 @@ type Test struct {
 	Rate         bool // a further column: messages per second
 	Once         bool // no loop: the test has its own course
 	Wall         bool // compare takes the wall time of the whole launch
+	Layouts      bool // a row for each layout of package patterns, of -m bytes, instead of each size
+	Form         Form
+	Collective   Collective // of a test with a Form
+	More         []string   // headings of further columns
 }
 
 // All lists the tests in the order of the documentation.
 func All() []Test {
-	lat, bw, coll := Loop{10000, 100}, Loop{1000, 10}, Loop{5000, 200}
-	latL, bwL, collL := Loop{1000, 10}, Loop{50, 2}, Loop{200, 20}
+	lat, bw := Loop{10000, 100}, Loop{1000, 10}
+	latL, bwL := Loop{1000, 10}, Loop{50, 2}
 	const us, mb = "us", "MB/s"
-	return []Test{
+	all := []Test{
 		{Name: "latency", Title: "Latency(us)", Unit: us, Min: 1, Max: 4 << 20, Small: lat, Large: latL, MinRanks: 2},
 		{Name: "multi_lat", Title: "Latency(us)", Unit: us, Min: 1, Max: 4 << 20, Small: lat, Large: latL, MinRanks: 2, EvenRanks: true},
 		{Name: "latency_mt", Title: "Latency(us)", Unit: us, Min: 1, Max: 4 << 20, Small: lat, Large: latL, MinRanks: 2, PerPeer: true},
 		{Name: "bw", Title: "Bandwidth(MB/s)", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2},
 		{Name: "bibw", Title: "Bandwidth(MB/s)", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2},
 		{Name: "mbw_mr", Title: "MB/s", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2, EvenRanks: true, Rate: true},
-		{Name: "barrier", Title: "Latency(us)", Unit: us, Small: Loop{10000, 200}, MinRanks: 1},
-		{Name: "bcast", Title: "Latency(us)", Unit: us, Min: 1, Max: 1 << 20, Small: coll, Large: collL, MinRanks: 1},
-		{Name: "allreduce", Title: "Latency(us)", Unit: us, Min: 4, Max: 1 << 20, Small: coll, Large: collL, MinRanks: 1},
-		{Name: "alltoall", Title: "Latency(us)", Unit: us, Min: 1, Max: 1 << 20, Small: coll, Large: collL, MinRanks: 1, PerPeer: true},
 		{Name: "match_depth", Title: "us/message", Unit: us, Size: "Depth", Min: 1, Max: 8192, Small: Loop{20, 2}, MinRanks: 2},
+		{
+			Name: "ddt", Title: "Latency(us)", Unit: us, Size: "Layout:Size", Min: 1, Max: 1 << 20, Small: Loop{1000, 50}, Large: Loop{200, 10},
+			MinRanks: 2, Layouts: true, More: []string{HandPacked},
+		},
 		{Name: "startup", Title: "ms", Unit: "ms", Size: "Ranks", MinRanks: 1, Once: true, Wall: true},
 		{Name: "idle", Title: "CPU(%)", Unit: "%", Size: "Seconds", MinRanks: 2, Once: true},
 		{Name: "memory", Title: "KiB", Unit: "KiB", Size: "Ranks", MinRanks: 1, Once: true},
 	}
+	return slices.Concat(all, tests(Blocking), tests(NonBlocking), tests(Persistent))
 }
+
+// HandPacked is the heading of the time that loops instead of a datatype take.
+const HandPacked = "Hand-packed(us)"
 
 // Lookup finds a test by name; the error of an unknown one lists those there are.
 func Lookup(name string) (Test, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(t Test) bool { return t.Name == name })
 	if i < 0 {
-		return Test{}, fmt.Errorf("unknown test %q; tests are %s", name, strings.Join(Names(), " "))
+		return Test{}, fmt.Errorf("unknown test %q; tests are %s", name, strings.Join(Summary(), " "))
 	}
 	t := all[i]
 	if t.Size == "" {
@@ -93,6 +101,17 @@ func Names() []string {
 		names = append(names, t.Name)
 	}
 	return names
+}
+
+// Summary lists the tests for people: those of a collective that follow from its name are told once.
+func Summary() []string {
+	var names []string
+	for _, t := range All() {
+		if t.Form == NotCollective || t.Form == Blocking {
+			names = append(names, t.Name)
+		}
+	}
+	return append(names, "iCOLLECTIVE", "COLLECTIVE_persistent")
 }
 
 // CheckRanks says why a test cannot run on this many ranks.

@@ -102,3 +102,27 @@ func TestChecks(t *testing.T) {
 		}
 	}
 }
+
+func TestForms(t *testing.T) {
+	for name, want := range map[string]Form{
+		"latency": NotCollective, "reduce_scatter": Blocking, "ireduce_scatter": NonBlocking, "reduce_scatter_persistent": Persistent,
+	} {
+		test, err := Lookup(name)
+		if err != nil || test.Form != want || want != NotCollective && test.Collective.Name != "reduce_scatter" {
+			t.Errorf("%s: %+v, %v", name, test, err)
+		}
+		if (len(test.More) == 3) != (want == NonBlocking) {
+			t.Errorf("%s has the further columns %q", name, test.More)
+		}
+	}
+	seen := map[string]bool{}
+	for _, name := range Names() {
+		if seen[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		seen[name] = true
+	}
+	if got := Summary(); slices.Contains(got, "ibcast") || !slices.Contains(got, "bcast") || len(got) >= len(seen) {
+		t.Errorf("summary %q", got)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"math"
+	"time"
+
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
+	"github.com/ompi-go/ompi-go/ompi"
+)
+
+// overlaps measures a non-blocking collective of every size as OSU does: alone, then with as long a computation between its start and
+// the wait for it. Overlap is the part of the communication that is hidden behind the computation, in per cent.
+func (b *bench) overlaps() ([]report.Row, error) {
+	stepsPerMicro, err := b.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return rows(b, b.test.Sizes(b.cmd.params), func(size int64) (report.Row, error) { return b.overlap(size, stepsPerMicro) })
+}
+
+func (b *bench) overlap(size int64, stepsPerMicro float64) (report.Row, error) {
+	alone, err := b.repeat((*bench).collective, size)
+	if err != nil {
+		return report.Row{}, err
+	}
+	pure := report.Summarise(alone).Median
+	if err := b.world.Bcast(ompi.Value(&pure), 0); err != nil { // only rank 0 knows the mean; all compute as long
+		return report.Row{}, err
+	}
+	steps := int(pure * stepsPerMicro)
+	var computed []float64
+	together, err := b.repeat(func(b *bench, size, iterations int) (float64, error) {
+		overall, compute, err := b.beside(size, iterations, steps)
+		computed = append(computed, compute)
+		return overall, err
+	}, size)
+	if err != nil {
+		return report.Row{}, err
+	}
+	row := report.NewRow(size, b.test.Unit, together)
+	compute := report.Summarise(computed[len(computed)-len(together):]).Median // the first may be of the warm-up
+	hidden := 0.0
+	if pure > 0 {
+		hidden = 100 * (1 - (row.Value-compute)/pure)
+	}
+	columns := suite.OverlapColumns()
+	row.More = map[string]float64{columns[0]: compute, columns[1]: pure, columns[2]: min(max(hidden, 0), 100)}
+	return row, nil
+}
+
+// beside gives the microseconds of one iteration with a computation of so many steps, and those of the computation in it.
+func (b *bench) beside(size, iterations, steps int) (overall, compute float64, err error) {
+	of, a := b.of(), b.arguments(size)
+	comm, err := b.comm()
+	if err != nil {
+		return 0, 0, err
+	}
+	var spent time.Duration
+	overall, err = b.timed(iterations, func() error {
+		req := of.start(comm, a)
+		start := time.Now()
+		b.sink = spin(b.sink, steps)
+		spent += time.Since(start)
+		_, err := req.Wait()
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	compute, err = b.mean(spent.Seconds()*1e6/float64(iterations), b.ranks)
+	return overall, compute, err
+}
+
+// spin computes for a time that grows with the number of steps, each of which needs the result of the one before.
+func spin(x float64, steps int) float64 {
+	for range steps {
+		x = x*0.999999 + 1e-6
+	}
+	return x
+}
+
+// calibrate finds how many steps a microsecond has: the most of several trials of all ranks, since a disturbance only slows.
+func (b *bench) calibrate() (float64, error) {
+	const steps, trials = 100_000, 10
+	if err := b.world.Barrier(); err != nil {
+		return 0, err
+	}
+	best := math.Inf(1)
+	for range trials {
+		start := time.Now()
+		b.sink = spin(b.sink, steps)
+		best = min(best, micros(start, steps))
+	}
+	rate, most := 1/best, 0.0
+	err := b.world.Allreduce(ompi.Value(&rate), ompi.Value(&most), ompi.Max)
+	return most, err
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
+)
+
+func usage() string {
+	var plain, collectives []string
+	for _, t := range suite.All() {
+		switch t.Form {
+		case suite.NotCollective:
+			plain = append(plain, t.Name)
+		case suite.Blocking:
+			collectives = append(collectives, t.Name)
+		}
+	}
+	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N]
+       ompi-bench limits [--json FILE]
+       ompi-bench compare [-n N] [--with openmpi,mpich,goroutines] [--reps R] [--btl sm|tcp] [--bind-to core|none]
+                          [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] TEST...
+
+  TEST      ` + wrap(plain) + `
+            or one of a collective: COLLECTIVE, iCOLLECTIVE (non-blocking, with what it overlaps) or
+            COLLECTIVE_persistent, where COLLECTIVE is
+            ` + wrap(collectives) + `
+  -m        sizes in bytes (match_depth: receives), doubled from MIN to MAX; ddt: the layouts of such sizes
+  -i, -x    iterations of one size and, before them, of the warm-up; idle: -i gives the seconds
+  -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun.
+            compare needs no launcher and starts N ranks of each side (default 2)
+  --with    whom to compare with (default openmpi,mpich); one that is not installed is left out
+  --reps    interleaved repetitions (default 5)
+`
+}
+
+// wrap puts words into lines that begin under the first one.
+func wrap(words []string) string {
+	const width, indent = 100, "            "
+	var lines []string
+	line := ""
+	for _, w := range words {
+		switch {
+		case line == "":
+			line = w
+		case len(line)+1+len(w) > width:
+			lines = append(lines, line)
+			line = w
+		default:
+			line += " " + w
+		}
+	}
+	return strings.Join(append(lines, line), "\n"+indent)
+}

@@ -1,0 +1,85 @@
+package trace_test
+
+import (
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/ompi-go/ompi-go/trace"
+)
+
+type event struct {
+	Ph, Name, Cat string
+	Pid           int
+	Ts, Dur       float64
+	Args          map[string]any
+}
+
+func parse(t *testing.T, tracks ...[]byte) []event {
+	t.Helper()
+	b := []byte(trace.Begin)
+	for i, x := range tracks {
+		if i > 0 {
+			b = append(b, trace.Separator...)
+		}
+		b = append(b, x...)
+	}
+	b = append(b, trace.End...)
+	var file struct{ TraceEvents []event }
+	if err := json.Unmarshal(b, &file); err != nil {
+		t.Fatalf("%v in\n%s", err, b)
+	}
+	return file.TraceEvents
+}
+
+func TestTracks(t *testing.T) {
+	r := trace.New(4)
+	from := r.Start()
+	r.Span(from, "coll", "allreduce", "ring", trace.None, 64)
+	r.Moment("pml", "send \"quoted\" \x00 \u00fc", "", 3, trace.None)
+	list := parse(t, r.Append(nil, 7), trace.New(1).Append(nil, 8))
+	if len(list) != 6 {
+		t.Fatalf("%d events: %+v", len(list), list)
+	}
+	span, moment := list[2], list[3]
+	if span.Ph != "X" || span.Pid != 7 || span.Cat != "coll" || span.Args["how"] != "ring" || span.Args["bytes"] != 64.0 || span.Dur < 0 || span.Ts*1000 < float64(from)-1000 {
+		t.Errorf("%+v", span)
+	}
+	if _, has := moment.Args["bytes"]; moment.Ph != "i" || moment.Args["peer"] != 3.0 || has {
+		t.Errorf("%+v", moment)
+	}
+}
+
+func TestTheNewestStay(t *testing.T) {
+	r := trace.New(3)
+	for i := range 10 {
+		r.Moment("x", "y", "", i, trace.None)
+	}
+	list, lost := r.Events()
+	if lost != 7 || len(list) != 3 || list[0].Peer != 7 || list[2].Peer != 9 {
+		t.Errorf("%d lost, %+v", lost, list)
+	}
+}
+
+func TestOffCostsNothing(t *testing.T) {
+	var r *trace.Ring
+	if n := testing.AllocsPerRun(10, func() { r.Span(r.Start(), "a", "b", "c", 1, 2); r.Moment("a", "b", "c", 1, 2) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestManyGoroutines(t *testing.T) {
+	r := trace.New(100)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				r.Moment("x", "y", "", i, 0)
+			}
+		})
+	}
+	wg.Wait()
+	if list, lost := r.Events(); len(list) != 100 || lost != 7900 {
+		t.Errorf("%d events, %d lost", len(list), lost)
+	}
+}
