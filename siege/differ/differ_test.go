@@ -23,7 +23,7 @@ const (
 )
 
 // limit is how long one program may take under one library.
-const limit = 60 * time.Second
+const limit = 40 * time.Second
 
 var binaries string
 
@@ -150,6 +150,9 @@ func launch(p *program, path string, words []string, ours bool) ([]string, error
 		cmd.Env = append(cmd.Env, programVar+"="+name, outputVar+"="+output)
 	}
 	said, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
 	seen := make([]string, p.ranks)
 	for i := range seen {
 		text, e := os.ReadFile(fmt.Sprintf("%s.%d", output, i))

@@ -10,18 +10,22 @@ import (
 func (g *author) communicator(p party) {
 	one := len(p.parts) == 1
 	full := g.next >= slots || len(p.parts) == 0
-	switch n := g.IntN(20); {
+	switch n := g.IntN(26); {
+	case n >= 20 && !full && p.dims != nil && g.coin(2):
+		g.subgrid(p)
+	case n >= 20 && !full && one:
+		g.topology(p)
 	case n < 2 && !full:
-		g.made(p, party{0, p.parts}, []string{"dup", "idup"}[g.IntN(1+idups)])
+		g.made(p, party{parts: p.parts, neighbours: p.neighbours, dims: p.dims}, []string{"dup", "idup"}[g.IntN(2)])
 	case n < 8 && !full:
 		g.split(p)
 	case n < 12 && !full && one:
 		text, members := g.group(p.parts[0], 2)
-		q := party{0, [][]int{members}}
+		q := party{parts: [][]int{members}}
 		if len(members) == 0 {
 			q.parts = nil
 		}
-		if createGroups && len(members) > 0 && g.coin(2) {
+		if len(members) > 0 && g.coin(2) {
 			g.made(p, q, "cgroup", g.next, g.id%100, text)
 			return
 		}
@@ -47,6 +51,7 @@ func (g *author) made(from, q party, name string, parts ...any) {
 		parts = []any{g.next}
 	}
 	g.emit(from.slot, g.next, nil, append([]any{name}, parts...)...)
+	g.in[g.next] = slices.Concat(q.parts...)
 	g.next++
 	if len(q.parts) > 0 {
 		g.parties = append(g.parties, q)

@@ -12,7 +12,8 @@ import (
 func (x *player) collective(c *ompi.Comm, name string) (bool, error) {
 	reduces := slices.Contains([]string{"reduce", "allreduce", "scan", "exscan", "rs", "rsb", "rlocal"}, name)
 	moves := slices.Contains([]string{"bcast", "gather", "allgather", "scatter", "alltoall", "gatherv", "allgatherv", "scatterv", "alltoallv", "alltoallw"}, name)
-	if !reduces && !moves && name != "barrier" {
+	nears := slices.Contains(neighbourhoods, name)
+	if !reduces && !moves && !nears && name != "barrier" {
 		return false, nil
 	}
 	mode := x.number()
@@ -26,6 +27,8 @@ func (x *player) collective(c *ompi.Comm, name string) (bool, error) {
 	switch {
 	case reduces:
 		err = x.reduction(c, j, mode, name)
+	case nears:
+		err = x.neighbourhood(c, j, mode, name)
 	case moves:
 		err = x.movement(c, j, mode, name)
 	default:

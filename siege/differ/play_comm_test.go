@@ -9,9 +9,7 @@ import (
 
 // What main cannot do yet is not drawn.
 const (
-	packing      = false
-	idups        = 0
-	createGroups = false
+	packing = false
 )
 
 func (x *player) group(here *ompi.Comm) (*ompi.Group, error) {
@@ -126,6 +124,19 @@ func (x *player) newComm(c *ompi.Comm, name string) (*ompi.Comm, error) {
 	switch name {
 	case "dup":
 		return c.Dup()
+	case "idup":
+		d, req, err := c.Idup()
+		if err == nil {
+			_, err = req.WaitContext(x.ctx)
+		}
+		return d, err
+	case "cgroup":
+		tag := x.number()
+		g, err := x.group(c)
+		if err != nil {
+			return nil, err
+		}
+		return c.CreateGroup(g, tag)
 	case "split":
 		n := x.number()
 		colors, keys := x.numbers(n), x.numbers(n)

@@ -170,7 +170,7 @@ func (x *player) alltoallw(c *ompi.Comm, j *job, mode int, inplace bool, ty [2]*
 		}
 		mem := j.own(x.area(datatype.Uint8, at, side+1), 0)
 		for p := range size {
-			bufs[side] = append(bufs[side], area{mem.mem, mem.base + displs[p]}.of(types[p], counts[p]))
+			bufs[side] = append(bufs[side], mem.block(displs[p], types[p], counts[p]))
 		}
 	}
 	s, r := bufs[0], bufs[1]

@@ -82,6 +82,10 @@ func (x *player) run() error {
 		err = x.batch(c)
 	case "exchange":
 		err = x.exchange(c)
+	case "dims":
+		err = x.dims()
+	case "cart", "cartsub", "graph", "dgraph":
+		err = x.topology(c, name)
 	case "type", "pack":
 		err = x.local(name)
 	default:
@@ -244,6 +248,11 @@ func (x *player) area(t *datatype.Type, count int, salt int) area {
 
 func (a area) of(t *datatype.Type, count int) ompi.Buffer {
 	return ompi.TypedAt(a.mem, a.base, count, t)
+}
+
+// block is count elements at bytes from the base; an empty one may be said to lie behind the end.
+func (a area) block(bytes int, t *datatype.Type, count int) ompi.Buffer {
+	return ompi.TypedAt(a.mem, min(a.base+bytes, len(a.mem)), count, t)
 }
 
 // ---- steps under way ----

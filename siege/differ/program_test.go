@@ -18,6 +18,7 @@ type step struct {
 	line  string
 	makes int // 0: none
 	needs []int
+	meant []int // the ranks that take part; nil: all
 }
 
 func (s step) id() string {
@@ -35,10 +36,16 @@ func (p *program) text() string {
 
 // without leaves out steps [from, to), and those that need what they made.
 func (p *program) without(from, to int) *program {
+	i := -1
+	return p.but(func(step) bool { i++; return i >= from && i < to })
+}
+
+// but leaves out steps, and those that need what they made.
+func (p *program) but(out func(step) bool) *program {
 	q := &program{ranks: p.ranks, seed: p.seed}
 	gone := map[int]bool{}
-	for i, s := range p.steps {
-		if i >= from && i < to || slices.ContainsFunc(s.needs, func(n int) bool { return gone[n] }) {
+	for _, s := range p.steps {
+		if out(s) || slices.ContainsFunc(s.needs, func(n int) bool { return gone[n] }) {
 			if s.makes > 0 {
 				gone[s.makes] = true
 			}
@@ -49,10 +56,23 @@ func (p *program) without(from, to int) *program {
 	return q
 }
 
+// after is the step that a rank came to after the one with that id.
+func (p *program) after(id string, rank int) string {
+	i := slices.IndexFunc(p.steps, func(s step) bool { return s.id() == id })
+	for _, s := range p.steps[i+1:] {
+		if s.meant == nil || slices.Contains(s.meant, rank) {
+			return s.id()
+		}
+	}
+	return ""
+}
+
 // party is what a slot holds: disjoint communicators, each its members' ranks in the world.
 type party struct {
-	slot  int
-	parts [][]int
+	slot       int
+	parts      [][]int
+	neighbours bool  // collectives of neighbours can be used
+	dims       []int // of a grid
 }
 
 func (p party) most() int {
@@ -69,19 +89,20 @@ type author struct {
 	p       *program
 	id      int
 	parties []party
-	next    int // slot
+	next    int           // slot
+	in      map[int][]int // ranks, by slot
 }
 
 // slots is how many communicators a program may make; the C program has room for as many.
 const slots = 120
 
 func write(seed uint64, ranks, steps int) *program {
-	g := &author{shaper: shaper{rand.New(rand.NewPCG(seed, uint64(ranks)))}, p: &program{ranks: ranks, seed: seed}, next: 1}
+	g := &author{shaper: shaper{rand.New(rand.NewPCG(seed, uint64(ranks)))}, p: &program{ranks: ranks, seed: seed}, next: 1, in: map[int][]int{}}
 	world := make([]int, ranks)
 	for i := range world {
 		world[i] = i
 	}
-	g.parties = []party{{0, [][]int{world}}}
+	g.parties = []party{{parts: [][]int{world}}}
 	for len(g.p.steps) < steps {
 		g.id++
 		g.any()
@@ -94,7 +115,7 @@ func (g *author) emit(slot, makes int, needs []int, parts ...any) {
 	if slot > 0 {
 		needs = append(needs, slot)
 	}
-	g.p.steps = append(g.p.steps, step{words(append([]any{g.id, slot}, parts...)...), makes, needs})
+	g.p.steps = append(g.p.steps, step{words(append([]any{g.id, slot}, parts...)...), makes, needs, g.in[slot]})
 }
 
 // party draws a communicator, the world most often.
@@ -107,6 +128,10 @@ func (g *author) party() party {
 
 func (g *author) any() {
 	p := g.party()
+	if p.neighbours && g.coin(2) {
+		g.neighbourhood(p)
+		return
+	}
 	switch n := g.IntN(100); {
 	case n < 32:
 		g.batch(p)
@@ -118,8 +143,10 @@ func (g *author) any() {
 		g.reduction(p)
 	case n < 82:
 		g.emit(p.slot, 0, nil, "barrier", g.mode())
-	case n < 91:
+	case n < 88:
 		g.local(p)
+	case n < 89:
+		g.dims()
 	default:
 		g.communicator(p)
 	}

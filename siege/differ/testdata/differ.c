@@ -306,6 +306,7 @@ static void finish_all(void)
 #include "move.h"
 #include "message.h"
 #include "comm.h"
+#include "topology.h"
 
 static void run(char *line)
 {
@@ -321,10 +322,10 @@ static void run(char *line)
 
 	if (c == MPI_COMM_NULL)
 		return;
-	if (collective(c, name))
+	if (collective(c, name) || neighbourhood(c, name))
 		return;
 	finish_all();
-	if (messages(c, name) || communicators(c, slot, name) || local(name))
+	if (messages(c, name) || communicators(c, slot, name) || topologies(c, name) || local(name))
 		return;
 	fail("no such step:", name);
 }
