@@ -18,6 +18,7 @@ var (
 	firstSeed = flag.Uint64("differ.seed", 1, "the first seed")
 	stepCount = flag.Int("differ.steps", 80, "steps of a program")
 	tell      = flag.Bool("differ.disputes", false, "tell what the other libraries do not agree on")
+	show      = flag.Bool("differ.show", false, "show the programs instead of running them")
 	ranksFlag = flag.Int("differ.ranks", 0, "only this number of ranks")
 )
 
@@ -230,7 +231,12 @@ func TestPrograms(t *testing.T) {
 		for i := range *seeds {
 			seed := *firstSeed + uint64(i)
 			t.Run(fmt.Sprintf("%d_ranks_seed_%d", ranks, seed), func(t *testing.T) {
-				check(t, ours, others, write(seed, ranks, *stepCount))
+				p := write(seed, ranks, *stepCount)
+				if *show {
+					fmt.Printf("# ranks %d, seed %d\n%s", ranks, seed, p.text())
+					return
+				}
+				check(t, ours, others, p)
 			})
 		}
 	}

@@ -10,7 +10,9 @@ import (
 func (g *author) communicator(p party) {
 	one := len(p.parts) == 1
 	full := g.next >= slots || len(p.parts) == 0
-	switch n := g.IntN(26); {
+	switch n := g.IntN(29); {
+	case n >= 26 && !full && one && p.most() > 1:
+		g.newInter(p)
 	case n >= 20 && !full && p.dims != nil && g.coin(2):
 		g.subgrid(p)
 	case n >= 20 && !full && one:
@@ -32,6 +34,9 @@ func (g *author) communicator(p party) {
 		g.made(p, q, "create", g.next, text)
 	case n < 14:
 		q := g.parties[g.IntN(len(g.parties))]
+		if q.inter {
+			return
+		}
 		g.emit(p.slot, 0, []int{q.slot}, "compare", q.slot)
 	case n < 18 && one:
 		a, _ := g.group(p.parts[0], 3)

@@ -9,11 +9,12 @@ import (
 	"github.com/ompi-go/ompi-go/ompi"
 )
 
-func (x *player) collective(c *ompi.Comm, name string) (bool, error) {
+func (x *player) collective(c *ompi.Comm, slot int, name string) (bool, error) {
 	reduces := slices.Contains([]string{"reduce", "allreduce", "scan", "exscan", "rs", "rsb", "rlocal"}, name)
 	moves := slices.Contains([]string{"bcast", "gather", "allgather", "scatter", "alltoall", "gatherv", "allgatherv", "scatterv", "alltoallv", "alltoallw"}, name)
 	nears := slices.Contains(neighbourhoods, name)
-	if !reduces && !moves && !nears && name != "barrier" {
+	crosses := slices.Contains(acrosses, name)
+	if !reduces && !moves && !nears && !crosses && name != "barrier" {
 		return false, nil
 	}
 	mode := x.number()
@@ -27,6 +28,8 @@ func (x *player) collective(c *ompi.Comm, name string) (bool, error) {
 	switch {
 	case reduces:
 		err = x.reduction(c, j, mode, name)
+	case crosses:
+		err = x.across(c, j, slot, mode, name)
 	case nears:
 		err = x.neighbourhood(c, j, mode, name)
 	case moves:

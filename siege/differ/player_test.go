@@ -22,6 +22,7 @@ type player struct {
 	world   *ompi.Comm
 	step    uint32
 	comms   [slots + 8]*ompi.Comm
+	sides   [slots + 8]int // this rank's group, of those between two
 	matrix  *ompi.Op
 	later   []*job
 	line    []string
@@ -69,7 +70,7 @@ func (x *player) run() error {
 	if c == nil {
 		return nil
 	}
-	if done, err := x.collective(c, name); done || err != nil {
+	if done, err := x.collective(c, slot, name); done || err != nil {
 		return err
 	}
 	if err := x.finishAll(); err != nil {
@@ -86,6 +87,8 @@ func (x *player) run() error {
 		err = x.dims()
 	case "cart", "cartsub", "graph", "dgraph":
 		err = x.topology(c, name)
+	case "inter", "merge", "redup", "trade":
+		err = x.inter(c, slot, name)
 	case "type", "pack":
 		err = x.local(name)
 	default:

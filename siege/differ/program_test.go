@@ -71,6 +71,7 @@ func (p *program) after(id string, rank int) string {
 type party struct {
 	slot       int
 	parts      [][]int
+	inter      bool  // the two parts are its two groups
 	neighbours bool  // collectives of neighbours can be used
 	dims       []int // of a grid
 }
@@ -120,7 +121,7 @@ func (g *author) emit(slot, makes int, needs []int, parts ...any) {
 
 // party draws a communicator, the world most often.
 func (g *author) party() party {
-	if g.coin(2) {
+	if g.coin(3) {
 		return g.parties[0]
 	}
 	return g.parties[g.IntN(len(g.parties))]
@@ -128,24 +129,28 @@ func (g *author) party() party {
 
 func (g *author) any() {
 	p := g.party()
+	if p.inter {
+		g.onInter(p)
+		return
+	}
 	if p.neighbours && g.coin(2) {
 		g.neighbourhood(p)
 		return
 	}
 	switch n := g.IntN(100); {
-	case n < 32:
+	case n < 20:
 		g.batch(p)
-	case n < 40:
+	case n < 26:
 		g.exchange(p)
-	case n < 60:
+	case n < 47:
 		g.movement(p)
-	case n < 80:
+	case n < 67:
 		g.reduction(p)
-	case n < 82:
+	case n < 69:
 		g.emit(p.slot, 0, nil, "barrier", g.mode())
-	case n < 88:
+	case n < 75:
 		g.local(p)
-	case n < 89:
+	case n < 76:
 		g.dims()
 	default:
 		g.communicator(p)
@@ -273,14 +278,18 @@ func (g *author) list(n int, draw func() int) []int {
 	return v
 }
 
-func (g *author) reduction(p party) {
-	ops := map[string]string{
-		"i": "sum prod max min band bor bxor land lor lxor", "l": "sum prod max min band bor bxor land lor lxor",
-		"b": "sum prod max min band bor bxor land lor lxor", "d": "sum prod max min",
-		"I": "maxloc minloc", "D": "maxloc minloc", "L": "maxloc minloc", "M": "mat",
-	}
-	kind := string("ilbdIDLMM"[g.IntN(9)])
+// operation draws what is reduced and how.
+func (g *author) operation() (kind, op string) {
+	const integers = "sum prod max min band bor bxor land lor lxor"
+	ops := map[string]string{"i": integers, "l": integers, "b": integers, "d": "sum prod max min",
+		"I": "maxloc minloc", "D": "maxloc minloc", "L": "maxloc minloc", "M": "mat"}
+	kind = string("ilbdIDLMM"[g.IntN(9)])
 	of := strings.Fields(ops[kind])
+	return kind, of[g.IntN(len(of))]
+}
+
+func (g *author) reduction(p party) {
+	kind, op := g.operation()
 	name := []string{"reduce", "allreduce", "scan", "exscan", "rs", "rsb", "reduce", "allreduce", "rlocal"}[g.IntN(9)]
 	inplace := g.coin(3) && name != "rlocal"
 	counts := []int{g.count(8)}
@@ -291,7 +300,7 @@ func (g *author) reduction(p party) {
 	if name == "rlocal" {
 		mode = 0
 	}
-	g.emit(p.slot, 0, nil, name, mode, inplace, g.IntN(p.most()), kind, of[g.IntN(len(of))], len(counts), counts)
+	g.emit(p.slot, 0, nil, name, mode, inplace, g.IntN(p.most()), kind, op, len(counts), counts)
 }
 
 func (g *author) movement(p party) {

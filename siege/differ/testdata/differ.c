@@ -307,6 +307,7 @@ static void finish_all(void)
 #include "message.h"
 #include "comm.h"
 #include "topology.h"
+#include "inter.h"
 
 static void run(char *line)
 {
@@ -322,10 +323,10 @@ static void run(char *line)
 
 	if (c == MPI_COMM_NULL)
 		return;
-	if (collective(c, name) || neighbourhood(c, name))
+	if (collective(c, name) || neighbourhood(c, name) || across(c, slot, name))
 		return;
 	finish_all();
-	if (messages(c, name) || communicators(c, slot, name) || topologies(c, name) || local(name))
+	if (messages(c, name) || communicators(c, slot, name) || topologies(c, name) || inter(c, slot, name) || local(name))
 		return;
 	fail("no such step:", name);
 }
