@@ -23,7 +23,8 @@ type Component interface {
 type Manager interface {
 	// Endpoint gives the way to a process, connecting it at the first call. The error says, BTL by BTL, why there is none.
 	Endpoint(p *core.Proc) (*Endpoint, error)
-	// Drop takes a failed module's paths out of a process's endpoint and reports whether others remain.
+	// Drop takes a failed module's paths out of a process's endpoint and reports whether others remain. The PML learns of it by
+	// PathsChanged.
 	Drop(m btl.Module, p *core.Proc) bool
 	Modules() []btl.Module
 }
@@ -56,8 +57,11 @@ type Counts struct {
 type Endpoint struct {
 	Proc  *core.Proc
 	Eager []*Path // lowest latency: first fragments and control
-	Bulk  []*Path // by bandwidth: fragments
-	next  int
+	Bulk  []*Path // all, by bandwidth: fragments
+	// Reduced tells that a path was lost. The two ends need not learn of that at once, and what one offers to be read may then be
+	// memory that another BTL's handle names: nothing is fetched any more.
+	Reduced bool
+	next    int
 }
 
 // First is the path for first fragments and control messages.

@@ -50,8 +50,10 @@ type Env struct {
 	Params   *mca.Params
 	Engine   *progress.Engine
 	Job      rte.Job
-	Procs    []*core.Proc // by job rank
-	Shm      *shm.Domain  // memory shared with the ranks of this host; nil when there is none, with the reason in ShmErr
+	Arch     datatype.Arch // in which this rank packs what it sends
+	Mixed    bool          // ranks may pack in different ones
+	Procs    []*core.Proc  // by job rank
+	Shm      *shm.Domain   // memory shared with the ranks of this host; nil when there is none, with the reason in ShmErr
 	ShmErr   error
 	Dispatch *Dispatch
 	Upcalls  Upcalls
@@ -60,8 +62,14 @@ type Env struct {
 
 // Upcalls is what the instance does for its BTLs.
 type Upcalls interface {
-	// EndpointFailed: the connection to a process broke and cannot be mended by this BTL. dead tells that the process itself is
-	// known to have died. Called with the token held.
+	// EndpointFailed: the connection to a process broke and cannot be mended by this BTL. From now on Send returns an error, and what
+	// the BTL owns is given back with an error, if it was not before. Called with the token held.
+	//
+	// dead tells that the process counts as failed: it is known to have died, it cannot be trusted, or a message that either end had
+	// completed may have been lost. Without it the BTL vouches that each end got what the other's BTL completed without an error, so
+	// that other BTLs can go on with the process.
+	//
+	// The PML calls it, too, with no module, of a peer that it gives up.
 	EndpointFailed(m Module, proc *core.Proc, dead bool, cause error)
 	// Say reports something the user should know once per job, such as a fallback: key identifies it. It is counted too.
 	Say(key, message string)

@@ -29,6 +29,9 @@ type Env struct {
 	PML    pml.Module
 	Shm    *shm.Domain // nil when no memory is shared
 	Trace  *trace.Ring // nil: nobody wants to know
+	Mixed  bool        // ranks may be of different architectures: data must travel as the elements that they are
+	// Say tells of a fallback: counted by key, told once a job. The token is held. Nil where nobody listens.
+	Say func(key, message string)
 }
 
 // Component is what registers with mca under framework "coll".

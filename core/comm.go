@@ -57,7 +57,6 @@ type Comm struct {
 	Procs  []*Proc // the peers, by the rank that messages name
 	MyRank int     // in Group
 	Local  *Comm   // of an intercommunicator: the local group's own; else nil
-	Table  any     // the *coll.Table of the communicator, for components that build on another's collectives
 	group  *Group
 	remote *Group  // nil for an intracommunicator
 	others []*Proc // of an intercommunicator and its Local: members that messages cannot name, but whose death concerns all
@@ -65,6 +64,8 @@ type Comm struct {
 	name   atomic.Pointer[string]
 	fault  atomic.Pointer[Fault]
 	holds  atomic.Int32
+	// Somebody waits for holds to become 0.
+	leaving atomic.Bool
 }
 
 // Fault is why a communicator does not work as it did. It only ever gets worse: a member failed, then revoked or cancelled.
@@ -140,13 +141,16 @@ func (c *Comm) Hold() { c.holds.Add(1) }
 
 // Release ends a Hold.
 func (c *Comm) Release() {
-	if c.holds.Add(-1) == 0 {
+	if c.holds.Add(-1) == 0 && c.leaving.Load() {
 		c.Engine.Kick()
 	}
 }
 
-// Idle is the condition that nothing holds the communicator any more.
-func (c *Comm) Idle() progress.Cond { return (*idle)(c) }
+// Idle is the condition that nothing holds the communicator any more, for who is about to let it go.
+func (c *Comm) Idle() progress.Cond {
+	c.leaving.Store(true)
+	return (*idle)(c)
+}
 
 type idle Comm
 

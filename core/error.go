@@ -78,6 +78,12 @@ func (c ErrorClass) Error() string {
 	return fmt.Sprintf("error class %d", int(c))
 }
 
+// Predefined reports whether c is a class of this package.
+func (c ErrorClass) Predefined() bool {
+	_, ok := classText[c]
+	return ok
+}
+
 // ABIClass is the class as a number of the MPI ABI. Packages below core, which cannot name ErrorClass, match it through
 // this method.
 func (c ErrorClass) ABIClass() int { return int(c) }

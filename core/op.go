@@ -129,12 +129,9 @@ func (o *Op) resolve(t *datatype.Type) (f kernel, per int64) {
 	return nil, 0
 }
 
-// isGoArray tells the type that datatype.For derives from a Go array, such as [3]float64, from one made by hand: only the former
-// carries a name of Go's array syntax. Its elements have one kind and leave no gaps.
+// isGoArray tells the type that datatype.For derives from a Go array, such as [3]float64, from one made by hand. Its elements have
+// one kind and leave no gaps.
 func isGoArray(t *datatype.Type) bool {
-	if _, ok := t.Homogeneous(); !ok {
-		return false
-	}
-	name := t.Name()
-	return len(name) > 0 && name[0] == '[' && t.Contiguous()
+	_, ok := t.Homogeneous()
+	return ok && t.GoArray() && t.Contiguous()
 }

@@ -43,5 +43,5 @@ func (s Status) Elements(t *datatype.Type) int {
 // SetBytes makes the status report n bytes.
 func (s *Status) SetBytes(n int64) { s.bytes = n }
 
-// SetElements makes Count and Elements report n elements of t (MPI_Status_set_elements).
-func (s *Status) SetElements(t *datatype.Type, n int) { s.bytes = int64(n) * t.Size() }
+// SetElements makes Elements report n predefined elements of t, and Count what agrees with that (MPI_Status_set_elements).
+func (s *Status) SetElements(t *datatype.Type, n int) { s.bytes = t.ElementBytes(int64(n)) }

@@ -3,6 +3,7 @@ package datatype
 import (
 	"fmt"
 	"testing"
+	"unsafe"
 )
 
 // 1 MiB of data in blocks of some sizes, half of the memory gaps.
@@ -57,4 +58,42 @@ func benchMove(b *testing.B, typ *Type, count int64, fragment int) {
 			}
 		})
 	}
+}
+
+// Moving the cursor and finding the block there, in types of few and of a million blocks: the cost follows the depth, not the size.
+func BenchmarkSetPosition(b *testing.B) {
+	for _, n := range []int{10, 100} {
+		// Three loops of n around irregular pairs, two of them kept apart by a struct.
+		pair := must(HIndexed([]int{1, 2}, []int64{0, 11}, Int16))
+		plane := must(HVector(n, 1, 40*int64(n), must(HVector(n, 1, 37, pair))))
+		both := must(Struct([]int{1, 1}, []int64{0, 1 << 24}, []*Type{Float64, plane}))
+		benchSeek(b, fmt.Sprintf("nested/blocks=%d", 2*n*n*n), must(HVector(n, 1, 1<<25, both)))
+		lens, disps := make([]int, n*n*n), make([]int64, n*n*n)
+		at := int64(0)
+		for i := range lens {
+			lens[i], disps[i] = 1+i*i%3, at
+			at += 9 + int64(i%5)
+		}
+		benchSeek(b, fmt.Sprintf("indexed/blocks=%d", n*n*n), must(HIndexed(lens, disps, Int16)))
+		benchSeek(b, fmt.Sprintf("listed/blocks=%d", n*n*n), must(HIndexedBlock(1, disps, Int32)))
+	}
+}
+
+func benchSeek(b *testing.B, name string, typ *Type) {
+	if err := typ.Commit(); err != nil {
+		b.Fatal(err)
+	}
+	mem := make([]byte, min(typ.trueUB, 1<<22)) // what lies beyond is looked up and not touched
+	b.Run(name, func(b *testing.B) {
+		var c Convertor
+		c.Prepare(typ, 1, unsafe.Pointer(&mem[0]))
+		pos, step := int64(0), typ.Size()*5/8|1
+		for b.Loop() {
+			if pos += step; pos >= typ.Size() {
+				pos -= typ.Size()
+			}
+			c.SetPosition(pos)
+			c.ContiguousAt()
+		}
+	})
 }

@@ -1,5 +1,7 @@
 package datatype
 
+import "slices"
+
 // A committed type is a body: a list of ops in packed order. An op without a body of its own is a run, a row of equally large
 // memory blocks, at a stride or listed; one with a body is a loop over it. Bodies are immutable and shared between the types built on them, so a type costs
 // memory in proportion to its own arguments, not to its elements, and nothing but loops inside loops is left of nesting.
@@ -39,6 +41,7 @@ type body struct {
 	size    int64 // packed bytes
 	elems   int64 // predefined elements; right only in typed bodies
 	columns bool  // a loop over it may move all first blocks, then all second ones, ...
+	plane   bool  // it is one run, and a loop over it moves run after run
 }
 
 type program struct {
@@ -50,14 +53,22 @@ type program struct {
 // the outer type refers to the inner body, which bounds what nesting can cost.
 const inlineOps = 8
 
+// inlineMany is the same once there are more than manyOps: the lists of a million blocks should not get much longer.
+const inlineMany, manyOps = 2, 4096
+
 const (
 	// Shorter rows next to each other become a list, from so many blocks on: a list costs 8 bytes a block, an op 64.
 	minRow, minList = 8, 4
+
+	// Neighbouring blocks up to this size may stay apart, see merge. An op costs as much as so many small blocks of a row.
+	maxApart, opCost = 64, 6
 
 	// Bodies of so many blocks and bytes at most are moved in columns, minColumn iterations or more at a time, in stretches that
 	// stay within the nearest cache.
 	maxColumns, maxColumnBytes = 32, 512
 	minColumn, columnStretch   = 4, 64
+	// Of a body that is a row of so many blocks, or of large ones, whole rows are moved instead.
+	minPlane = 4
 )
 
 // maxRuns bounds op.runs.
@@ -207,11 +218,21 @@ type builder struct {
 	c   *compiler
 	ops []op
 
-	// The last repeated block: lists of equally long blocks, the common case, share one body.
-	last    *body
-	lastOf  *Type
-	lastLen int
+	// Repeated blocks seen so far: lists whose blocks are all alike, or come in a few lengths, share their bodies. The last one is
+	// looked at first.
+	last   *body
+	lastOf repeated
+	seen   map[repeated]*body
 }
+
+// repeated names n consecutive items of t.
+type repeated struct {
+	t *Type
+	n int
+}
+
+// maxSeen bounds builder.seen.
+const maxSeen = 1024
 
 func (c *compiler) builder(n int) *builder { return &builder{c: c, ops: make([]op, 0, n)} }
 
@@ -220,15 +241,29 @@ func (b *builder) block(disp int64, n int, t *Type) {
 	if n == 0 || t.elems == 0 {
 		return
 	}
-	if b.last == nil || b.lastOf != t || b.lastLen != n {
-		b.last, b.lastOf, b.lastLen = b.c.repeat(int64(n), t.extent(), b.c.of(t)), t, n
+	if key := (repeated{t, n}); b.last == nil || b.lastOf != key {
+		b.last, b.lastOf = b.repeat(key), key
 	}
 	b.body(disp, b.last)
 }
 
+func (b *builder) repeat(key repeated) *body {
+	in := b.seen[key]
+	if in == nil {
+		in = b.c.repeat(int64(key.n), key.t.extent(), b.c.of(key.t))
+		if b.seen == nil {
+			b.seen = map[repeated]*body{}
+		}
+		if len(b.seen) < maxSeen {
+			b.seen[key] = in
+		}
+	}
+	return in
+}
+
 // body adds an existing body, its ops themselves when they are few.
 func (b *builder) body(disp int64, in *body) {
-	if len(in.ops) > inlineOps {
+	if n := len(in.ops); n > inlineOps || (n > inlineMany && len(b.ops) > manyOps) {
 		b.ops = append(b.ops, op{disp: disp, count: 1, size: in.size, body: in})
 		return
 	}
@@ -240,7 +275,7 @@ func (b *builder) body(disp int64, in *body) {
 
 // finish merges what can be merged and fixes the packed offsets.
 func (b *builder) finish() *body {
-	ops := b.lists(b.rows(b.join(b.ops)))
+	ops := b.merge()
 	out := &body{ops: append(make([]op, 0, len(ops)), ops...)} // exactly as large as needed: it lives as long as the type
 	for i := range out.ops {
 		o := &out.ops[i]
@@ -265,8 +300,46 @@ func (b *builder) finish() *body {
 			}
 		}
 	}
-	out.columns = len(out.ops) > 0 && int(out.ops[0].runs) == len(out.ops) && blocks <= maxColumns && out.size <= maxColumnBytes
+	if len(out.ops) == 1 {
+		o := &out.ops[0]
+		out.plane = o.body == nil && (o.count >= minPlane || o.size > maxApart)
+	}
+	out.columns = len(out.ops) > 0 && !out.plane && int(out.ops[0].runs) == len(out.ops) && blocks <= maxColumns && out.size <= maxColumnBytes
 	return out
+}
+
+// merge makes few ops of many. Neighbours that touch are joined, unless they are small and most have none: then equally large
+// blocks that are listed as they are move faster than joined ones of all sizes.
+func (b *builder) merge() []op {
+	n := len(b.ops)
+	var apart []op
+	if n >= minList && b.ops[0].size <= maxApart && b.alike() {
+		apart = b.lists(b.rows(slices.Clone(b.ops)))
+	}
+	ops := b.lists(b.rows(b.join(b.ops)))
+	if apart != nil && cost(apart) < cost(ops) {
+		return apart
+	}
+	return ops
+}
+
+// alike tells whether all ops are single blocks of one size.
+func (b *builder) alike() bool {
+	for i := range b.ops {
+		if o := &b.ops[i]; o.body != nil || o.count != 1 || o.size != b.ops[0].size {
+			return false
+		}
+	}
+	return true
+}
+
+// cost estimates what moving ops takes, in units of a small block of a row.
+func cost(ops []op) int64 {
+	n := int64(0)
+	for i := range ops {
+		n += opCost + ops[i].count*(1+ops[i].size/32)
+	}
+	return n
 }
 
 // join makes one block of neighbouring single blocks that also touch in memory.

@@ -65,7 +65,7 @@ func Vector(count, blocklen, stride int, t *Type) (*Type, error) {
 	}
 	s := newSum()
 	// A stride that no second block uses must not overflow the type.
-	if count > 1 {
+	if count > 1 && blocklen > 0 {
 		s.blocks(0, int64(count), s.mul(int64(stride), t.extent()), int64(blocklen), &t.layout)
 	} else {
 		s.blocks(0, int64(count), 0, int64(blocklen), &t.layout)

@@ -16,6 +16,8 @@ type Convertor struct {
 	total int64
 	pos   int64
 	root  op // the whole message as one run or loop
+
+	foreign *Type // nil: the stream is as the memory; else its elements are those of this type, in the other byte order
 }
 
 // Prepare points c at the beginning of count items of t at base, committing t if need be. A nil base makes the displacements of
@@ -27,7 +29,7 @@ func (c *Convertor) Prepare(t *Type, count int64, base unsafe.Pointer) {
 	if hi != 0 || int64(total) < 0 || count < 0 {
 		panic("datatype: prepare: impossible count " + strconv.FormatInt(count, 10))
 	}
-	c.base, c.total, c.pos = base, int64(total), 0
+	c.base, c.total, c.pos, c.foreign = base, int64(total), 0, nil
 	if p.contiguous {
 		c.root = op{count: 1, size: c.total}
 		return
@@ -78,7 +80,9 @@ func (c *Convertor) SetPosition(pos int64) {
 }
 
 // IsContiguous tells whether the whole message is one memory block, so that no packing is needed.
-func (c *Convertor) IsContiguous() bool { return c.root.body == nil && c.root.count <= 1 }
+func (c *Convertor) IsContiguous() bool {
+	return c.root.body == nil && c.root.count <= 1 && c.foreign == nil
+}
 
 // Pack copies packed bytes from the position on into dst, advances and returns how many: fewer than len(dst) only at the end.
 func (c *Convertor) Pack(dst []byte) int { return c.move(dst, false) }
@@ -92,13 +96,22 @@ func (c *Convertor) move(buf []byte, unpack bool) int {
 	if n <= 0 {
 		return 0
 	}
-	if c.root.body == nil {
-		c.run(&c.root, 0, c.pos, unsafe.Pointer(unsafe.SliceData(buf)), n, unpack)
+	if c.foreign != nil {
+		c.convert(buf[:n], unpack)
 	} else {
-		c.nested(buf[:n], unpack)
+		c.same(buf[:n], unpack)
 	}
-	c.pos += n
 	return int(n)
+}
+
+// same moves all of buf, which is not empty and ends at the message's end at the latest, as it lies in memory.
+func (c *Convertor) same(buf []byte, unpack bool) {
+	if c.root.body == nil {
+		c.run(&c.root, 0, c.pos, unsafe.Pointer(unsafe.SliceData(buf)), int64(len(buf)), unpack)
+	} else {
+		c.nested(buf, unpack)
+	}
+	c.pos += int64(len(buf))
 }
 
 // nested moves all of buf, which is not empty and ends at the message's end at the latest.
@@ -110,7 +123,11 @@ func (c *Convertor) nested(buf []byte, unpack bool) {
 		if in == 0 {
 			if k := w.whole(end - at); k > 0 {
 				f := &w.frames[w.depth-1]
-				c.columns(f.body, f.disp, f.stride, k, unsafe.Add(p, at), unpack)
+				if f.body.plane {
+					c.plane(&f.body.ops[0], f.disp, f.stride, k, unsafe.Add(p, at), unpack)
+				} else {
+					c.columns(f.body, f.disp, f.stride, k, unsafe.Add(p, at), unpack)
+				}
 				if at += k * f.body.size; at == end {
 					return
 				}
@@ -176,6 +193,20 @@ func (c *Convertor) run(o *op, disp, in int64, buf unsafe.Pointer, n int64, unpa
 	}
 	if done := full * o.size; done < n {
 		c.piece(disp+o.nth(k+full), unsafe.Add(buf, done), n-done, unpack)
+	}
+}
+
+// plane moves k iterations of a loop over the run o, which they are all of.
+func (c *Convertor) plane(o *op, disp, stride, k int64, buf unsafe.Pointer, unpack bool) {
+	disp += o.disp
+	for i := range k {
+		at := unsafe.Add(buf, i*o.packed())
+		if o.list != nil {
+			c.listed(*o.list, disp, o.size, at, unpack)
+		} else {
+			c.row(disp, o.stride, o.size, o.count, at, o.size, unpack)
+		}
+		disp += stride
 	}
 }
 

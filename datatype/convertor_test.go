@@ -184,6 +184,9 @@ func TestContiguousMessage(t *testing.T) {
 		var v Convertor
 		v.Prepare(c.typ, c.count, unsafe.Pointer(&mem[0]))
 		p, n := v.ContiguousAt()
+		if c.whole && v.BlockAt(4) != unsafe.Add(p, 4) {
+			t.Errorf("%s: the block is elsewhere", c.name)
+		}
 		if v.IsContiguous() != c.whole || (n == v.Total()) != c.whole || *(*int32)(p) != c.first {
 			t.Errorf("%s: contiguous %v, %d of %d bytes from %d", c.name, v.IsContiguous(), n, v.Total(), *(*int32)(p))
 		}

@@ -11,6 +11,8 @@
 //	compile.go                          a type becomes a few rows of blocks and loops (the commit)
 //	convertor.go, walk.go, kernel.go    moving bytes along them
 //	iovec.go, copy.go, elements.go      memory blocks for RDMA, local copies, counts of elements
+//	arch.go, foreign.go, sum.go         the other byte order (and external32), CRC32C of what is moved
+//	stream.go                           the type of packed data
 //
 // This is the ground floor: of this module the package imports only what keeps attributes, and every floor may call it. Types never
 // change once made, except for their name and attributes, so all functions here may be called from any goroutine; a Convertor belongs to one goroutine at

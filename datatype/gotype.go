@@ -186,6 +186,7 @@ func derive(t reflect.Type) (*Type, error) {
 		if made, err = Contiguous(t.Len(), elem); err != nil {
 			return nil, err
 		}
+		made.goArray = true
 	case reflect.Struct:
 		if made, err = deriveStruct(t); err != nil {
 			return nil, err

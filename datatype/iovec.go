@@ -10,9 +10,9 @@ type Iovec struct {
 
 // ContiguousAt gives the memory block at the position, without moving: all that remains when the message is contiguous, else
 // the rest of the current block. At the end it is nil, 0. A block at an absolute address may cover variables that happen to be
-// neighbours.
+// neighbours. Memory that needs converting is not what is packed: it is nil, 0 then, too.
 func (c *Convertor) ContiguousAt() (p unsafe.Pointer, n int64) {
-	if c.pos >= c.total {
+	if c.pos >= c.total || c.foreign != nil {
 		return nil, 0
 	}
 	o, disp, in := &c.root, int64(0), c.pos
@@ -26,6 +26,10 @@ func (c *Convertor) ContiguousAt() (p unsafe.Pointer, n int64) {
 	return c.at(disp), n
 }
 
+// BlockAt is the address of packed byte pos of a contiguous message. It need not be pos bytes behind the buffer's: the block may
+// begin elsewhere.
+func (c *Convertor) BlockAt(pos int64) unsafe.Pointer { return c.at(c.root.disp + pos) }
+
 // block gives the displacement of byte in of the run and the bytes left in its block.
 func (o *op) block(disp, in int64) (int64, int64) {
 	disp += o.disp
@@ -38,10 +42,10 @@ func (o *op) block(disp, in int64) (int64, int64) {
 }
 
 // Iovec lists memory blocks in packed order from the position on, as many as fit into out and at most max bytes, and advances
-// past them. Blocks that touch are one. It returns how many blocks and bytes it listed.
+// past them. Blocks that touch are one. It returns how many blocks and bytes it listed: none of a message that needs converting.
 func (c *Convertor) Iovec(out []Iovec, max int64) (n int, bytes int64) {
 	l := list{c: c, out: out, left: min(max, c.total-c.pos)}
-	if l.left <= 0 {
+	if l.left <= 0 || c.foreign != nil {
 		return 0, 0
 	}
 	want := l.left

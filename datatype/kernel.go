@@ -2,41 +2,109 @@ package datatype
 
 import "unsafe"
 
+// A block of fixed size is a struct around an array to the compiler: it moves that with a few loads and stores, whatever its
+// alignment. Bare arrays, which might overlap, it would leave to the runtime.
+type (
+	block1  struct{ _ [1]byte }
+	block2  struct{ _ [2]byte }
+	block4  struct{ _ [4]byte }
+	block8  struct{ _ [8]byte }
+	block12 struct{ _ [12]byte }
+	block16 struct{ _ [16]byte }
+	block24 struct{ _ [24]byte }
+	block32 struct{ _ [32]byte }
+	block48 struct{ _ [48]byte }
+	block64 struct{ _ [64]byte }
+)
+
+type block interface {
+	block1 | block2 | block4 | block8 | block12 | block16 | block24 | block32 | block48 | block64
+}
+
+// Blocks of up to maxPieces bytes are moved in pieces of 16 bytes, those of up to maxWide in pieces of 64. Beyond, the runtime's
+// wider moves win.
+const maxPieces, maxWide = 64, 512
+
+func move2(dst, src unsafe.Pointer)  { *(*block2)(dst) = *(*block2)(src) }
+func move4(dst, src unsafe.Pointer)  { *(*block4)(dst) = *(*block4)(src) }
+func move8(dst, src unsafe.Pointer)  { *(*block8)(dst) = *(*block8)(src) }
+func move16(dst, src unsafe.Pointer) { *(*block16)(dst) = *(*block16)(src) }
+
+// pieces copies a block of size bytes, 16 to maxPieces, 16 at a time; the last piece may cover a part of the one before.
+func pieces(dst, src unsafe.Pointer, size int64) {
+	last := size - 16
+	for at := int64(0); at < last; at += 16 {
+		move16(unsafe.Add(dst, at), unsafe.Add(src, at))
+	}
+	move16(unsafe.Add(dst, last), unsafe.Add(src, last))
+}
+
+// wide copies a block of size bytes, 64 to maxWide, as pieces does.
+func wide(dst, src unsafe.Pointer, size int64) {
+	last := size - 64
+	for at := int64(0); at < last; at += 64 {
+		*(*block64)(unsafe.Add(dst, at)) = *(*block64)(unsafe.Add(src, at))
+	}
+	*(*block64)(unsafe.Add(dst, last)) = *(*block64)(unsafe.Add(src, last))
+}
+
 // rows copies n blocks of size bytes; dst and src point to the first, the others follow ds and ss bytes apart. Packing has ds ==
 // size, unpacking ss == size. Only addresses of real blocks are ever formed: the memory before and after them may not be ours.
 func rows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	switch size {
 	case 1:
-		fixedRows[[1]byte](dst, src, ds, ss, n)
+		fixedRows[block1](dst, src, ds, ss, n)
 	case 2:
-		fixedRows[[2]byte](dst, src, ds, ss, n)
+		fixedRows[block2](dst, src, ds, ss, n)
 	case 4:
-		fixedRows[[4]byte](dst, src, ds, ss, n)
+		fixedRows[block4](dst, src, ds, ss, n)
 	case 8:
-		fixedRows[[8]byte](dst, src, ds, ss, n)
+		fixedRows[block8](dst, src, ds, ss, n)
 	case 12:
-		fixedRows[[12]byte](dst, src, ds, ss, n)
+		fixedRows[block12](dst, src, ds, ss, n)
 	case 16:
-		fixedRows[[16]byte](dst, src, ds, ss, n)
+		fixedRows[block16](dst, src, ds, ss, n)
 	case 24:
-		fixedRows[[24]byte](dst, src, ds, ss, n)
+		fixedRows[block24](dst, src, ds, ss, n)
 	case 32:
-		fixedRows[[32]byte](dst, src, ds, ss, n)
+		fixedRows[block32](dst, src, ds, ss, n)
+	case 48:
+		fixedRows[block48](dst, src, ds, ss, n)
 	case 64:
-		fixedRows[[64]byte](dst, src, ds, ss, n)
+		fixedRows[block64](dst, src, ds, ss, n)
 	default:
-		var d, s int64
+		anyRows(dst, src, ds, ss, size, n)
+	}
+}
+
+func anyRows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
+	var d, s int64
+	switch {
+	case size > maxWide:
 		for range n {
 			copy(unsafe.Slice((*byte)(unsafe.Add(dst, d)), size), unsafe.Slice((*byte)(unsafe.Add(src, s)), size))
 			d += ds
 			s += ss
 		}
+	case size > maxPieces:
+		for range n {
+			wide(unsafe.Add(dst, d), unsafe.Add(src, s), size)
+			d += ds
+			s += ss
+		}
+	case size > 16:
+		for range n {
+			pieces(unsafe.Add(dst, d), unsafe.Add(src, s), size)
+			d += ds
+			s += ss
+		}
+	default:
+		for range n {
+			oneBlock(unsafe.Add(dst, d), unsafe.Add(src, s), size)
+			d += ds
+			s += ss
+		}
 	}
-}
-
-// block is a piece the compiler moves with a few loads and stores, whatever its alignment.
-type block interface {
-	[1]byte | [2]byte | [4]byte | [8]byte | [12]byte | [16]byte | [24]byte | [32]byte | [64]byte
 }
 
 func fixedRows[B block](dst, src unsafe.Pointer, ds, ss, n int64) {
@@ -52,28 +120,41 @@ func fixedRows[B block](dst, src unsafe.Pointer, ds, ss, n int64) {
 func gather(dst, base unsafe.Pointer, disp int64, list []int64, size int64) {
 	switch size {
 	case 4:
-		fixedGather[[4]byte](dst, base, disp, list)
+		fixedGather[block4](dst, base, disp, list)
 	case 8:
-		fixedGather[[8]byte](dst, base, disp, list)
+		fixedGather[block8](dst, base, disp, list)
+	case 12:
+		fixedGather[block12](dst, base, disp, list)
 	case 16:
-		fixedGather[[16]byte](dst, base, disp, list)
+		fixedGather[block16](dst, base, disp, list)
 	case 24:
-		fixedGather[[24]byte](dst, base, disp, list)
+		fixedGather[block24](dst, base, disp, list)
 	case 32:
-		fixedGather[[32]byte](dst, base, disp, list)
+		fixedGather[block32](dst, base, disp, list)
+	case 64:
+		fixedGather[block64](dst, base, disp, list)
 	default:
-		for i, d := range list {
-			oneBlock(unsafe.Add(dst, int64(i)*size), unsafe.Add(base, disp+d), size)
+		at := int64(0)
+		if size < 16 || size > maxPieces {
+			for _, d := range list {
+				oneBlock(unsafe.Add(dst, at), unsafe.Add(base, disp+d), size)
+				at += size
+			}
+			return
+		}
+		for _, d := range list {
+			pieces(unsafe.Add(dst, at), unsafe.Add(base, disp+d), size)
+			at += size
 		}
 	}
 }
 
 func fixedGather[B block](dst, base unsafe.Pointer, disp int64, list []int64) {
 	var b B
-	at := 0
+	at := uintptr(0)
 	for _, d := range list {
 		*(*B)(unsafe.Add(dst, at)) = *(*B)(unsafe.Add(base, disp+d))
-		at += len(b)
+		at += unsafe.Sizeof(b)
 	}
 }
 
@@ -81,42 +162,64 @@ func fixedGather[B block](dst, base unsafe.Pointer, disp int64, list []int64) {
 func scatter(base unsafe.Pointer, disp int64, list []int64, size int64, src unsafe.Pointer) {
 	switch size {
 	case 4:
-		fixedScatter[[4]byte](base, disp, list, src)
+		fixedScatter[block4](base, disp, list, src)
 	case 8:
-		fixedScatter[[8]byte](base, disp, list, src)
+		fixedScatter[block8](base, disp, list, src)
+	case 12:
+		fixedScatter[block12](base, disp, list, src)
 	case 16:
-		fixedScatter[[16]byte](base, disp, list, src)
+		fixedScatter[block16](base, disp, list, src)
 	case 24:
-		fixedScatter[[24]byte](base, disp, list, src)
+		fixedScatter[block24](base, disp, list, src)
 	case 32:
-		fixedScatter[[32]byte](base, disp, list, src)
+		fixedScatter[block32](base, disp, list, src)
+	case 64:
+		fixedScatter[block64](base, disp, list, src)
 	default:
-		for i, d := range list {
-			oneBlock(unsafe.Add(base, disp+d), unsafe.Add(src, int64(i)*size), size)
+		at := int64(0)
+		if size < 16 || size > maxPieces {
+			for _, d := range list {
+				oneBlock(unsafe.Add(base, disp+d), unsafe.Add(src, at), size)
+				at += size
+			}
+			return
+		}
+		for _, d := range list {
+			pieces(unsafe.Add(base, disp+d), unsafe.Add(src, at), size)
+			at += size
 		}
 	}
 }
 
 func fixedScatter[B block](base unsafe.Pointer, disp int64, list []int64, src unsafe.Pointer) {
 	var b B
-	at := 0
+	at := uintptr(0)
 	for _, d := range list {
 		*(*B)(unsafe.Add(base, disp+d)) = *(*B)(unsafe.Add(src, at))
-		at += len(b)
+		at += unsafe.Sizeof(b)
 	}
 }
 
 // oneBlock copies a single block.
 func oneBlock(dst, src unsafe.Pointer, n int64) {
-	switch n {
-	case 4:
-		*(*[4]byte)(dst) = *(*[4]byte)(src)
-	case 8:
-		*(*[8]byte)(dst) = *(*[8]byte)(src)
-	case 16:
-		*(*[16]byte)(dst) = *(*[16]byte)(src)
-	default:
+	switch {
+	case n > maxWide:
 		copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
+	case n > maxPieces:
+		wide(dst, src, n)
+	case n >= 16:
+		pieces(dst, src, n)
+	case n >= 8:
+		move8(dst, src)
+		move8(unsafe.Add(dst, n-8), unsafe.Add(src, n-8))
+	case n >= 4:
+		move4(dst, src)
+		move4(unsafe.Add(dst, n-4), unsafe.Add(src, n-4))
+	case n >= 2:
+		move2(dst, src)
+		move2(unsafe.Add(dst, n-2), unsafe.Add(src, n-2))
+	case n == 1:
+		*(*byte)(dst) = *(*byte)(src)
 	}
 }
 
@@ -131,6 +234,6 @@ func absolute(addr int64) unsafe.Pointer { return unsafe.Add(nil, addr) }
 //go:nocheckptr
 func absoluteRows(dst, src unsafe.Pointer, ds, ss, size, n int64) {
 	for i := range n {
-		oneBlock(unsafe.Add(dst, i*ds), unsafe.Add(src, i*ss), size)
+		copy(unsafe.Slice((*byte)(unsafe.Add(dst, i*ds)), size), unsafe.Slice((*byte)(unsafe.Add(src, i*ss)), size))
 	}
 }

@@ -238,7 +238,12 @@ func randomType(d draw, depth int) *Type {
 }
 
 func randomStep(d draw, old *Type, depth int) (*Type, error) {
-	switch Combiner(d(int(CombinerDup), int(CombinerResized))) {
+	return randomOf(d, Combiner(d(int(CombinerDup), int(CombinerResized))), old, depth)
+}
+
+// randomOf is a type made of old by the constructor c.
+func randomOf(d draw, c Combiner, old *Type, depth int) (*Type, error) {
+	switch c {
 	case CombinerDup:
 		return old.Dup(), nil
 	case CombinerContiguous:

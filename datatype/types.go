@@ -12,6 +12,8 @@ type Type struct {
 	layout
 	kind     Kind // of a predefined type
 	combiner Combiner
+	goArray  bool  // derived by For from a Go array
+	of       *Type // of a type made by Stream: what is packed in the bytes
 
 	// How the type was made, in the standard's order (MPI-3.1 section 4.1.13). Commit compiles from these, too, so they
 	// cannot disagree with what is sent.
@@ -31,6 +33,8 @@ type Type struct {
 	prog atomic.Pointer[program]
 	// As prog's body, but with runs that never join elements of different kinds; compiled when first needed.
 	typed atomic.Pointer[body]
+	// What Stream made.
+	stream atomic.Pointer[Type]
 }
 
 // Commit prepares t for communication. It may be called again and from several goroutines; communication commits a type that
@@ -60,6 +64,9 @@ func (t *Type) TrueExtent() (lb, extent int64) { return t.trueLB, t.trueUB - t.t
 
 // Kind is the predefined element that t is, KindNone for a derived type, a duplicate included.
 func (t *Type) Kind() Kind { return t.kind }
+
+// GoArray tells a type that For has derived from a Go array, which in Go is as plain a type as its elements'.
+func (t *Type) GoArray() bool { return t.goArray }
 
 // Homogeneous gives the kind of all elements of t, false when they differ or when there are none. An item then has
 // Size()/kind.Size() elements.

@@ -104,10 +104,10 @@ func (w *walk) advance(n int, root *op, pos int64) {
 }
 
 // whole tells how many iterations of the current loop, from the beginning of the current one on, fit into n bytes when they may
-// be moved column by column: 0 when we are inside one or that would not pay.
+// be moved together, as a plane or column by column: 0 when we are inside one or that would not pay.
 func (w *walk) whole(n int64) int64 {
 	f := &w.frames[w.depth-1]
-	if f.next != 0 || !f.body.columns || n < minColumn*f.body.size {
+	if f.next != 0 || !(f.body.columns || f.body.plane) || n < minColumn*f.body.size {
 		return 0
 	}
 	if k := min(f.left+1, n/f.body.size); k >= minColumn {

@@ -25,7 +25,7 @@
 //	unit        what a number counts: "bytes", "microseconds", ...
 //	min, max    inclusive bounds of a number or duration, in the same notation as values
 //	enum        "a|b|c", the only values a string (or each element of a list) may take
-//	settable    "true" when a change after start-up has an effect
+//	settable    "true" when [Params.Set] may change it while the program runs
 //	deprecated  what to use instead; setting the parameter then warns
 //
 // A field that Options already returns non-zero keeps that value as its
@@ -39,6 +39,9 @@
 // user file, OMPI_MCA_<name> in the environment, tune files, command line,
 // programming interface. Every value is checked wherever it stands, also when
 // a higher layer overrides it, and the source of each effective value is kept.
+//
+// Parameters are settable where a change concerns nobody but this process: see
+// [Params.Watch].
 //
 // Any package may import mca; mca imports no other package of this module.
 package mca

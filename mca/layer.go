@@ -19,13 +19,16 @@ const (
 	LayerCommandLine              // --mca name value
 	LayerAPI                      // ompi.WithParam
 	layerEnd
+
+	// LayerRunTime is where Params.Set puts values; nothing else can.
+	LayerRunTime = layerEnd
 )
 
-var layerNames = [...]string{"default", "system file", "user file", "environment", "tune file", "command line", "api"}
+var layerNames = [...]string{"default", "system file", "user file", "environment", "tune file", "command line", "api", "run time"}
 
 // String returns the name of the layer, such as "command line".
 func (l Layer) String() string {
-	if l < 0 || l >= layerEnd {
+	if l < 0 || l > LayerRunTime {
 		return "layer " + strconv.Itoa(int(l))
 	}
 	return layerNames[l]

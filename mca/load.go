@@ -154,7 +154,7 @@ func (l *loader) merge() {
 }
 
 // params takes the values out of koanf, whose readers must not meet a writer,
-// into a table that never changes again.
+// into a table of our own.
 func (l *loader) params() *Params {
 	p := &Params{reg: l.reg, values: make(map[string]value, len(l.reg.params))}
 	for _, d := range l.reg.params {

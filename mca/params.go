@@ -5,13 +5,17 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Params holds the effective value of every parameter of a Registry, and where
-// each comes from. It never changes and is safe for concurrent use.
+// each comes from. It is safe for concurrent use; only Set changes it.
 type Params struct {
-	reg    *Registry
-	values map[string]value
+	reg *Registry
+
+	mu       sync.RWMutex // guards which table is in force, and watchers
+	values   map[string]value
+	watchers []watcher
 }
 
 // value is a checked value: of the field's type for an option, a Selection for
@@ -70,8 +74,9 @@ func describePair(framework, component string) string {
 // fill stores all values of an option struct in into and validates the whole.
 func (p *Params) fill(s *optionStruct, into any) error {
 	structure := reflect.ValueOf(into).Elem()
+	values := p.table()
 	for _, d := range s.params {
-		v := p.values[d.name].parsed
+		v := values[d.name].parsed
 		if d.opt.form == formList && !v.IsNil() {
 			// The receiver may sort or append; it must not reach our copy.
 			own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
@@ -95,7 +100,7 @@ func (p *Params) fill(s *optionStruct, into any) error {
 func (p *Params) judged(s *optionStruct) string {
 	var set []string
 	for _, d := range s.params {
-		if from := p.values[d.name].source; from.Layer != LayerDefault {
+		if from := p.table()[d.name].source; from.Layer != LayerDefault {
 			set = append(set, fmt.Sprintf("%s is %q (%s)", d.name, from.Value, from.Source()))
 		}
 	}
@@ -112,7 +117,7 @@ func (p *Params) Selection(framework string) Selection {
 	if d == nil || d.opt != nil {
 		return Selection{}
 	}
-	return p.values[framework].parsed.Interface().(Selection)
+	return p.table()[framework].parsed.Interface().(Selection)
 }
 
 // Lookup returns the effective value of a parameter in its plain form (numbers
@@ -123,7 +128,7 @@ func (p *Params) Lookup(name string) (text string, src Setting, ok bool) {
 	if d == nil {
 		return "", Setting{}, false
 	}
-	v := p.values[name]
+	v := p.table()[name]
 	return d.format(v.parsed), v.source, true
 }
 
@@ -152,8 +157,9 @@ const selectionLevel = 2
 // parameters first, then those of its components, in the order of declaration.
 func (p *Params) Infos() []Info {
 	infos := make([]Info, 0, len(p.reg.params))
+	values := p.table()
 	for _, d := range p.reg.params {
-		v := p.values[d.name]
+		v := values[d.name]
 		info := Info{
 			Name: d.name, Framework: d.framework, Component: d.component,
 			Value: d.format(v.parsed), Default: d.defaultText(), Source: v.source,

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -65,6 +66,37 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		}
 		ch <- m
 	}
+}
+
+// Sample is the value of one series.
+type Sample struct {
+	Desc   *Desc
+	Labels []string // values, in the order of Desc.Labels
+	Value  uint64
+}
+
+// Snapshot gives all series, taken at one moment between two passes, sorted by name and labels.
+func (c *Collector) Snapshot() []Sample {
+	all := sum(c.snapshot())
+	out := make([]Sample, len(all))
+	for i, s := range all {
+		out[i] = Sample{s.desc, slices.Clone(s.labels), s.value}
+	}
+	slices.SortFunc(out, func(a, b Sample) int {
+		if x := strings.Compare(a.Desc.Name, b.Desc.Name); x != 0 {
+			return x
+		}
+		return slices.Compare(a.Labels, b.Labels)
+	})
+	return out
+}
+
+// Unit is what the counter counts in: "bytes" where its name says so, else nothing but "1".
+func (d *Desc) Unit() string {
+	if strings.Contains(d.Name, "_bytes_") {
+		return "bytes"
+	}
+	return "1"
 }
 
 func (c *Collector) snapshot() []sample {

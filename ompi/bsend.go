@@ -59,6 +59,10 @@ func (b *bsendBuffer) take(i *Instance, n int) *bsendBlock {
 
 // AttachBuffer gives the instance memory for buffered sends; it is the instance's until DetachBuffer.
 func (i *Instance) AttachBuffer(b []byte) error {
+	return i.call("Buffer_attach", func() error { return i.attach(b) })
+}
+
+func (i *Instance) attach(b []byte) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.bsend.mem != nil {
@@ -71,19 +75,29 @@ func (i *Instance) AttachBuffer(b []byte) error {
 	return nil
 }
 
-// FlushBuffer waits until all buffered messages have left.
+// FlushBuffer waits until all messages that are in the attached buffer now have left (MPI 4.1 §3.6).
 func (i *Instance) FlushBuffer() error {
-	i.mu.Lock()
-	blocks := append([]*bsendBlock(nil), i.bsend.blocks...)
-	i.mu.Unlock()
-	for _, b := range blocks {
-		i.engine.Wait(&b.done)
-	}
-	return nil
+	return i.call("Buffer_flush", func() error {
+		i.mu.Lock()
+		blocks := append([]*bsendBlock(nil), i.bsend.blocks...)
+		i.mu.Unlock()
+		for _, b := range blocks {
+			i.engine.Wait(&b.done)
+		}
+		return nil
+	})
 }
 
 // DetachBuffer waits until all buffered messages have left and gives the memory back.
-func (i *Instance) DetachBuffer() ([]byte, error) {
+func (i *Instance) DetachBuffer() (mem []byte, err error) {
+	err = i.call("Buffer_detach", func() error {
+		mem, err = i.detach()
+		return err
+	})
+	return mem, err
+}
+
+func (i *Instance) detach() ([]byte, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for i.bsend.sweep(); len(i.bsend.blocks) > 0; i.bsend.sweep() {
@@ -102,27 +116,40 @@ func (i *Instance) DetachBuffer() ([]byte, error) {
 
 // Bsend sends from the attached buffer and returns at once (MPI-3.1 §3.4); ErrBuffer when there is no room.
 func (c *Comm) Bsend(buf Buffer, dest, tag int) error {
-	_, err := c.Ibsend(buf, dest, tag).Wait()
-	return err
+	const op = "Bsend"
+	if c.seen() {
+		return c.call(op, dest, buf.Bytes(), func() error { return c.bsend(op, buf, dest, tag) })
+	}
+	return c.bsend(op, buf, dest, tag)
+}
+
+func (c *Comm) bsend(op string, buf Buffer, dest, tag int) error {
+	if err := c.checkSend(op, buf, dest, tag); err != nil {
+		return c.refuse(op, err)
+	}
+	if dest == ProcNull {
+		return nil
+	}
+	return c.outcome(op, c.buffered(buf, dest, tag))
 }
 
 // Ibsend is Bsend as a request, which is complete from the start.
 func (c *Comm) Ibsend(buf Buffer, dest, tag int) Request {
-	const op = "Bsend"
-	if err := c.checkSend(op, buf, dest, tag); err != nil {
-		return failedRequest(c, op, err)
-	}
-	if dest != ProcNull {
-		err := c.call(op, dest, buf.Bytes(), func() error { return c.buffered(op, buf, dest, tag) })
-		if err != nil {
+	const op = "Ibsend"
+	start := func() Request {
+		if err := c.bsend(op, buf, dest, tag); err != nil {
 			return failedRequest(c, op, err)
 		}
+		return doneRequest(c, op, core.EmptyStatus())
 	}
-	return doneRequest(c, op, core.EmptyStatus())
+	if c.seen() {
+		return observedStart(c, op, dest, buf.Bytes(), start)
+	}
+	return start()
 }
 
 // buffered packs buf into the attached buffer and sends it from there.
-func (c *Comm) buffered(op string, buf Buffer, dest, tag int) error {
+func (c *Comm) buffered(buf Buffer, dest, tag int) error {
 	i, n := c.inst, int(buf.Bytes())
 	poll(i.engine)
 	i.mu.Lock()
@@ -135,12 +162,12 @@ func (c *Comm) buffered(op string, buf Buffer, dest, tag int) error {
 	}
 	i.mu.Unlock()
 	if b == nil {
-		return c.badArg(op, ErrBuffer, "no %d bytes are free in the attached buffer of %d; attach a larger one (Instance.AttachBuffer)", n, free)
+		return core.NewError(ErrBuffer, "no %d bytes are free in the attached buffer of %d; attach a larger one (Instance.AttachBuffer)", n, free)
 	}
 	packInto(mem, buf)
-	out := core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(n), datatype.Byte)
+	out := packedBuffer(mem, buf)
 	r := c.pml.Isend(&c.c.P2P, out, dest, tag, pml.Standard)
-	h := Request{r.Handle(), c}
+	h := r.Handle()
 	i.engine.Lock()
 	over := r.Done()
 	if over {
@@ -150,10 +177,13 @@ func (c *Comm) buffered(op string, buf Buffer, dest, tag int) error {
 	}
 	i.engine.Unlock()
 	if over {
-		_, err := h.take()
-		return err
+		st, _ := h.Take()
+		return st.Err
 	}
-	return h.Free()
+	i.engine.Lock()
+	h.Abandon()
+	i.engine.Unlock()
+	return nil
 }
 
 func packInto(mem []byte, buf Buffer) {
@@ -169,18 +199,33 @@ func packInto(mem []byte, buf Buffer) {
 func packedCopy(buf Buffer) Buffer {
 	mem := make([]byte, buf.Bytes())
 	packInto(mem, buf)
-	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(len(mem)), datatype.Byte)
+	return packedBuffer(mem, buf)
+}
+
+// packedBuffer describes buf's data as packInto has put them into mem: still as its elements, not as bytes, for the sake of
+// receivers of another architecture.
+func packedBuffer(mem []byte, buf Buffer) Buffer {
+	if len(mem) == 0 {
+		return core.MakeBuffer(nil, 0, datatype.Byte)
+	}
+	return core.MakeBuffer(unsafe.Pointer(unsafe.SliceData(mem)), int64(len(mem)), buf.Type().Stream())
 }
 
 // BsendInit makes a persistent Bsend.
 func (c *Comm) BsendInit(buf Buffer, dest, tag int) Request {
+	if c.seen() {
+		return observedStart(c, "Bsend_init", dest, buf.Bytes(), func() Request { return c.bsendInit(buf, dest, tag) })
+	}
+	return c.bsendInit(buf, dest, tag)
+}
+
+func (c *Comm) bsendInit(buf Buffer, dest, tag int) Request {
 	const op = "Bsend_init"
 	if err := c.checkSend(op, buf, dest, tag); err != nil {
-		return failedRequest(c, op, err)
+		return c.refused(op, err)
 	}
-	r := loneRequest(c, op, core.EmptyStatus())
+	r := loneRequest(c, op, &bsendOp{c: c, buf: buf, dest: dest, tag: tag})
 	r.Persistent = true
-	r.Owner = &bsendOp{c: c, buf: buf, dest: dest, tag: tag}
 	return Request{r.Handle(), c}
 }
 
@@ -196,11 +241,13 @@ func (o *bsendOp) Start(r *core.Request) error {
 	r.Reset()
 	r.SetActive(true)
 	r.Status = core.EmptyStatus()
-	r.Engine.Unlock() // a buffered send takes the token itself
+	var err error
 	if o.dest != ProcNull {
-		r.Status.Err = o.c.buffered("Bsend", o.buf, o.dest, o.tag)
+		r.Engine.Unlock() // a buffered send takes the token itself
+		err = o.c.buffered(o.buf, o.dest, o.tag)
+		r.Engine.Lock()
 	}
-	r.Engine.Lock()
+	r.Status.Err = err
 	r.Finish()
 	return nil
 }

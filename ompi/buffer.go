@@ -75,7 +75,7 @@ func Raw(addr unsafe.Pointer, count int64, t *datatype.Type) Buffer {
 	if count < 0 {
 		return core.BadBuffer(core.NewError(ErrCount, "count %d is negative", count))
 	}
-	if _, err := t.PackedSize(count); err != nil {
+	if _, _, err := t.Span(count); err != nil {
 		return core.BadBuffer(err)
 	}
 	return core.MakeBuffer(addr, count, t)

@@ -21,6 +21,7 @@ type Comm struct {
 	odd   bool        // calls take the long way: an interceptor is set
 	freed atomic.Bool // or not usable yet
 	errh  atomic.Pointer[Errhandler]
+	parts partComm // guarded by the token
 
 	local   *Comm         // of an intercommunicator: its local group's own, which programs do not see
 	union   []int         // of an intercommunicator: the job ranks of both groups, in an order on which all members agree
@@ -76,7 +77,6 @@ func (i *Instance) enableOne(c *Comm, k uint32) error {
 		i.forget(c)
 		return err
 	}
-	c.c.Table = c.coll
 	return nil
 }
 
@@ -158,12 +158,4 @@ func (c *Comm) usable(op string) error {
 		return c.fail(op, core.NewError(ErrComm, "it has been freed"))
 	}
 	return nil
-}
-
-// call runs a call through the interceptor, if there is one.
-func (c *Comm) call(name string, peer int, bytes int64, f func() error) error {
-	if c.inst.intercept == nil {
-		return f()
-	}
-	return c.inst.intercept(Call{Name: name, Comm: c, Peer: peer, Bytes: bytes}, f)
 }

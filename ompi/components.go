@@ -11,5 +11,6 @@ import (
 	_ "github.com/ompi-go/ompi-go/coll/nbc"
 	_ "github.com/ompi-go/ompi-go/coll/self"
 	_ "github.com/ompi-go/ompi-go/coll/sm"
+	_ "github.com/ompi-go/ompi-go/coll/tuned"
 	_ "github.com/ompi-go/ompi-go/pml/ob1"
 )

@@ -20,11 +20,13 @@ type council struct {
 	comm   *core.Comm // of all ranks; its user space, where a death ends only what concerns the dead
 	source *progress.Source
 	from   map[int]*listener // by job rank
+	ready  []*listener       // a message has come, or the listener failed
 	mail   map[sender][]councilMsg
 	talks  []talk
-	dead   int // deaths the talks know of
-	died   int // deaths there were
-	tag    int // of the last message beside those of the council
+	stir   bool // something has happened since the talks last went on
+	dead   int  // deaths the talks know of
+	died   int  // deaths there were
+	tag    int  // of the last message beside those of the council
 }
 
 // sender is one rank in one matter; its messages come in order.
@@ -55,10 +57,27 @@ const (
 
 // listener receives council messages of one rank, while there are talks.
 type listener struct {
-	c   *council
-	r   *core.Request // persistent
-	on  bool          // started, and what came not yet taken
-	buf [councilSize]byte
+	c    *council
+	rank int           // in the job
+	r    *core.Request // persistent
+	on   bool          // started, and what came not yet taken
+	buf  [councilSize]byte
+}
+
+// RequestDone implements core.Hook.
+func (l *listener) RequestDone(*core.Request) {
+	if l.on {
+		l.c.ready = append(l.c.ready, l)
+		l.c.RequestDone(nil)
+	}
+}
+
+// start listens, but to the dead.
+func (l *listener) start() {
+	if !l.on && l.c.i.procs[l.rank].Failed() == nil {
+		l.on = true
+		_ = l.r.Owner.Start(l.r) // never fails for a receive
+	}
 }
 
 // speaker sends council messages to one rank, one at a time.
@@ -95,9 +114,9 @@ func (c *council) listen(ranks []int) {
 		if have {
 			continue
 		}
-		l := &listener{c: c}
+		l := &listener{c: c, rank: rank}
 		l.r = c.i.pml.RecvInit(&c.comm.P2P, councilBuffer(&l.buf), rank, tagCouncil)
-		l.r.Hook = c
+		l.r.Hook = l
 		c.i.engine.Lock()
 		if _, have := c.from[rank]; have { // another goroutine was faster
 			l.r.Handle().Abandon()
@@ -130,8 +149,12 @@ func (s *speaker) say(m *councilMsg) bool {
 // close gives the request back once the last message has left.
 func (s *speaker) close() { s.r.Handle().Abandon() }
 
-// RequestDone implements core.Hook: a driver that sleeps must see to what came while another goroutine held the token.
-func (c *council) RequestDone(*core.Request) { c.i.engine.Wake() }
+// RequestDone implements core.Hook: there is something to do in the next pass. A driver that sleeps must see to it, should another
+// goroutine have held the token.
+func (c *council) RequestDone(*core.Request) {
+	c.stir = true
+	c.i.engine.Wake()
+}
 
 // begin takes up a talk, whose listeners are there. The token is not held.
 func (c *council) begin(t talk) {
@@ -144,6 +167,10 @@ func (c *council) begin(t talk) {
 	}
 	c.talks = append(c.talks, t)
 	c.source.On()
+	for _, l := range c.from {
+		l.start()
+	}
+	c.stir = true
 	c.Poll()
 }
 
@@ -164,25 +191,23 @@ func (c *council) hopeless(ranks []int) *core.Error {
 
 // Poll implements progress.Poller.
 func (c *council) Poll() int {
-	n := c.receive()
-	if c.dead != c.died || c.i.fatal.Load() != nil {
-		c.dead = c.died
-		c.talks = slices.DeleteFunc(c.talks, func(t talk) bool {
-			err := c.hopeless(t.members())
-			if err != nil {
-				n++
-				t.fail(err)
-			}
-			return err != nil
-		})
-	}
-	c.talks = slices.DeleteFunc(c.talks, func(t talk) bool {
-		over := t.advance()
-		if over {
-			n++
+	n := 0
+	for c.stir || c.dead != c.died {
+		c.stir = false
+		n++
+		c.receive()
+		if c.dead != c.died || c.i.fatal.Load() != nil {
+			c.dead = c.died
+			c.talks = slices.DeleteFunc(c.talks, func(t talk) bool {
+				err := c.hopeless(t.members())
+				if err != nil {
+					t.fail(err)
+				}
+				return err != nil
+			})
 		}
-		return over
-	})
+		c.talks = slices.DeleteFunc(c.talks, talk.advance)
+	}
 	if len(c.talks) == 0 {
 		c.rest()
 	}
@@ -190,31 +215,22 @@ func (c *council) Poll() int {
 }
 
 // receive sorts what has come.
-func (c *council) receive() int {
-	n := 0
-	for rank, l := range c.from {
-		for {
-			if !l.on {
-				if c.i.procs[rank].Failed() != nil {
-					break
-				}
-				l.on = true
-				_ = l.r.Owner.Start(l.r) // never fails for a receive
-			}
-			if !l.r.Done() {
-				break
-			}
-			l.on = false
-			if st := l.r.Status; st.Err != nil {
-				break // a death, or the end: Poll looks for those itself
-			} else if m, ok := parseCouncil(&l.buf, st.Bytes()); ok {
-				n++
-				s := sender{m.about, rank}
-				c.mail[s] = append(c.mail[s], m)
-			}
+func (c *council) receive() {
+	for i := 0; i < len(c.ready); i++ { // a listener that starts again may be ready at once
+		l := c.ready[i]
+		l.on = false
+		st := l.r.Status
+		if st.Err != nil && (c.i.fatal.Load() != nil || c.i.procs[l.rank].Failed() != nil) {
+			continue // Poll looks for that itself
 		}
+		if m, ok := parseCouncil(&l.buf, st.Bytes()); ok && st.Err == nil {
+			s := sender{m.about, l.rank}
+			c.mail[s] = append(c.mail[s], m)
+		}
+		l.start()
 	}
-	return n
+	clear(c.ready)
+	c.ready = c.ready[:0]
 }
 
 // rest stops listening until the next talk; what comes meanwhile waits in the PML.
@@ -222,8 +238,8 @@ func (c *council) rest() {
 	c.source.Off()
 	for _, l := range c.from {
 		if l.on && !l.r.Done() {
-			_ = l.r.Owner.Cancel(l.r) // it has not matched
 			l.on = false
+			_ = l.r.Owner.Cancel(l.r) // it has not matched
 		}
 	}
 }
@@ -255,5 +271,6 @@ func (c *council) freshTag() int {
 func (c *council) cancelled(err *core.Error) {
 	c.comm.SetFault(&core.Fault{Err: err, Fatal: true})
 	c.i.pml.CommFailed(c.comm)
+	c.stir = true
 	c.Poll()
 }

@@ -18,7 +18,7 @@ type matter struct {
 type scope uint8
 
 const (
-	scopeComm   scope = 1 + iota // a: context, b: which creation on that communicator
+	scopeComm   scope = 1 + iota // a: context, b: which creation on that communicator, c: its members
 	scopeGroup                   // a: context, b: tag, c: group
 	scopePset                    // a, b: string tag, c: group
 	scopeBridge                  // a: context of the bridge, b: tag

@@ -21,8 +21,8 @@ func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
 	if err := c.checkPart(op, g); err != nil {
 		return nil, err
 	}
-	if err := c.checkTag(op, tag, false); err != nil {
-		return nil, err
+	if err := c.checkTag(tag, false); err != nil {
+		return nil, c.refuse(op, err)
 	}
 	if g.Rank() == Undefined {
 		return nil, nil

@@ -7,9 +7,10 @@ import (
 )
 
 // nextMatter is what the members agree about when they make the next communicator out of c. They do so in the same order, so the
-// number is the same on all of them. Communicators of other members make the same matter only when c is freed on all of its own.
+// number is the same on all of them. The members are part of it: a death may leave messages over, which a later communicator of the
+// same context, with the dead among its members no more, must not take for its own.
 func (c *Comm) nextMatter() matter {
-	return matter{scope: scopeComm, a: uint64(c.c.Context()), b: c.made.Add(1)}
+	return matter{scope: scopeComm, a: uint64(c.c.Context()), b: c.made.Add(1), c: groupHash(c.everybody())}
 }
 
 // everybody is the job ranks of all members, of both groups, in the same order on all.

@@ -138,10 +138,6 @@ func (c *Comm) badArg(op string, class ErrorClass, format string, args ...any) e
 	return c.fail(op, &core.Error{Class: class, Peer: Undefined, Index: -1, Err: fmt.Errorf(format, args...)})
 }
 
-func (c *Comm) badRank(op string, rank int) error {
-	return c.fail(op, &core.Error{Class: ErrRank, Peer: rank, Index: -1, Err: fmt.Errorf("ranks of this communicator are 0 to %d", c.size-1)})
-}
-
 // exitCode is the exit status for an error: its class, which the shell can show, or 1.
 func exitCode(err error) int {
 	var a *abortError

@@ -17,6 +17,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/progress"
@@ -49,9 +50,15 @@ type Instance struct {
 	finalizing atomic.Bool
 	finalized  atomic.Bool
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
-	said       map[string]uint64          // fallbacks by key; guarded by the token
+	trouble    atomic.Bool                // a process has failed, or all is cancelled
+	ops        pendingOps
+	watches    sync.Pool // of *watch
+	pairs      pairPool
+	partWork   partWork
+	said       map[string]uint64 // fallbacks by key; guarded by the token
 	news       deathNews
 	trace      tracing
+	userErrors userErrors
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
@@ -88,6 +95,9 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
+	if err := i.watchOptions(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			_ = i.teardown() // the first error is the one to tell
@@ -97,7 +107,11 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	for r := range i.procs {
 		i.procs[r] = &core.Proc{Rank: r, Locality: core.Locality(at.job.Locality(r))}
 	}
-	if err := i.open(reg, at, len(local)); err != nil {
+	arch, err := mpi.arch(at.job.Rank())
+	if err != nil {
+		return nil, err
+	}
+	if err := i.open(reg, at, len(local), arch, mpi.isMixed()); err != nil {
 		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
 	}
 	i.job.OnScrape(i.scrape)
@@ -112,8 +126,11 @@ func sleepAfter(d time.Duration) time.Duration {
 }
 
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
-func (i *Instance) open(reg *mca.Registry, at place, local int) error {
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
+func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Arch, mixed bool) error {
+	if err := rte.PutArch(i.job, arch); err != nil {
+		return err
+	}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -153,7 +170,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int) error {
 	}
 	i.job.OnFailure(i.launcherSaysDead)
 	i.tagUB = i.pml.MaxTag()
-	return i.openComms(reg)
+	return i.openComms(reg, mixed)
 }
 
 // withoutShm says that other transports do the work of shared memory, or that there are none.
@@ -204,9 +221,9 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 	return nil
 }
 
-func (i *Instance) openComms(reg *mca.Registry) error {
+func (i *Instance) openComms(reg *mca.Registry, mixed bool) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: i.Say, Mixed: mixed})
 	if err != nil {
 		return err
 	}
@@ -255,6 +272,10 @@ func (i *Instance) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause e
 		return // everybody has said goodbye already
 	}
 	if !dead && i.bml != nil && i.bml.Drop(m, p) {
+		i.Say("btl-path", fmt.Sprintf("btl %s has lost its connection to rank %d, others go on without it: %v", m.Name(), p.Rank, cause))
+		if i.pml != nil {
+			i.pml.PathsChanged(p)
+		}
 		return
 	}
 	i.procFailed(p, cause)
@@ -265,6 +286,7 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	if !p.Fail(cause) {
 		return
 	}
+	i.trouble.Store(true)
 	i.mu.Lock()
 	for c := range i.comms {
 		if c.c.Has(p.Rank) {
@@ -317,6 +339,7 @@ func (i *Instance) cancel(err *core.Error) {
 	if !i.fatal.CompareAndSwap(nil, err) {
 		return
 	}
+	i.trouble.Store(true)
 	i.engine.Lock()
 	i.mu.Lock()
 	for c := range i.comms {
@@ -325,6 +348,7 @@ func (i *Instance) cancel(err *core.Error) {
 	}
 	i.mu.Unlock()
 	i.tellCollectives(func(*core.Comm) bool { return true })
+	i.ops.cancel(err)
 	if i.council != nil {
 		i.council.cancelled(err)
 	}
@@ -346,7 +370,9 @@ const finalizeQuiet = 30 * time.Second
 
 // Finalize ends the instance (MPI-3.1 §8.7). It is collective: it returns when all ranks have called it. Attributes of Self are
 // deleted first, while everything still works, the one set last first (MPI-3.1 §8.7.1).
-func (i *Instance) Finalize() error {
+func (i *Instance) Finalize() error { return i.call("Finalize", i.finalize) }
+
+func (i *Instance) finalize() error {
 	var refused error
 	if !i.finalized.Load() {
 		refused = i.self.attrs.Clear()

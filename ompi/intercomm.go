@@ -54,7 +54,7 @@ func (c *Comm) CreateIntercomm(leader int, bridge *Comm, remoteLeader, tag int) 
 		return nil, err
 	}
 	if uint(leader) >= uint(c.size) {
-		return nil, c.badRank(op, leader)
+		return nil, c.refuse(op, c.noRank(leader))
 	}
 	var out *Comm
 	err := c.call(op, remoteLeader, 0, func() error {

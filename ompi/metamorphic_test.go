@@ -153,6 +153,8 @@ func (x *player) step() error {
 		{"split", x.split},
 		{"persistent", x.persistent},
 		{"shift", x.shift},
+		{"partitioned", x.partitioned},
+		{"swaps", x.swaps},
 	}
 	a := acts[x.plan.IntN(len(acts))]
 	if err := a.do(); err != nil {

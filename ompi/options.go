@@ -14,9 +14,10 @@ func init() {
 // mpiOptions are the general parameters.
 type mpiOptions struct {
 	YieldWhenIdle string        `mca:"yield_when_idle" default:"auto" enum:"auto|true|false" level:"3" help:"give up the core between polls that find nothing; auto: when ranks outnumber the cores"`
-	SleepAfter    time.Duration `mca:"sleep_after" default:"20ms" level:"4" help:"idle time after which a waiting rank stops polling and sleeps until something rings; 0: never"`
+	SleepAfter    time.Duration `mca:"sleep_after" default:"20ms" level:"4" settable:"true" help:"idle time after which a waiting rank stops polling and sleeps until something rings; 0: never"`
 	TraceFile     string        `mca:"trace_file" default:"" level:"4" help:"file for a timeline of what the ranks did, in the Trace Event Format of Perfetto and Chrome; mpirun and ompi.Run write one for the job, under other launchers each rank writes its own with its number appended; empty: none"`
 	TraceEvents   int           `mca:"trace_events" default:"65536" min:"16" max:"16m" level:"5" help:"newest events that each rank keeps for trace_file"`
+	Architecture  string        `mca:"architecture" default:"native" level:"9" help:"representation in which ranks send their data: native; mixed: native, on machines of different byte orders; little-endian or big-endian, which may be followed by a colon and the ranks concerned, the others being native. Must be the same in all ranks"`
 }
 
 func (o *mpiOptions) yield() progress.YieldMode {
@@ -48,20 +49,4 @@ func WithParam(name, value string) Option {
 // WithComponent adds a component to the instance's registry.
 func WithComponent(c mca.Component) Option {
 	return func(o *options) { o.components = append(o.components, c) }
-}
-
-// Interceptor is called around every MPI call (the profiling interface, MPI-3.1 §14.2); next runs the call.
-type Interceptor func(call Call, next func() error) error
-
-// Call describes an MPI call to an Interceptor.
-type Call struct {
-	Name  string // MPI's name, such as "Send"
-	Comm  *Comm
-	Peer  int   // rank, or Undefined
-	Bytes int64 // of the local buffer
-}
-
-// WithInterceptor has f called around every MPI call of the instance. Without one, calls do not pay for the possibility.
-func WithInterceptor(f Interceptor) Option {
-	return func(o *options) { o.interceptor = f }
 }

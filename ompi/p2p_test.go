@@ -143,3 +143,37 @@ func TestTruncation(t *testing.T) {
 		return nil
 	})
 }
+
+// TestForgivingErrhandler: a call whose arguments are wrong does nothing, also when the error handler makes no error of that; and a
+// handler hears of each error once.
+func TestForgivingErrhandler(t *testing.T) {
+	job(t, 1, func(w *ompi.Comm) error {
+		var m must
+		heard := 0
+		w.SetErrhandler(func(*ompi.Comm, error) error { heard++; return nil })
+		b := ompi.Slice(make([]byte, 4))
+		send := []func(ompi.Buffer, int, int) error{w.Send, w.Ssend, w.Rsend, w.Bsend}
+		for _, f := range send {
+			m.ok(f(b, 5, 0))
+		}
+		start := []func(ompi.Buffer, int, int) ompi.Request{w.Isend, w.Issend, w.Irsend, w.Ibsend, w.Irecv, w.SendInit, w.RecvInit, w.BsendInit}
+		for _, f := range start {
+			_, err := f(b, 5, 0).Wait()
+			m.ok(err)
+		}
+		_, err := w.Recv(b, 5, 0)
+		m.ok(err)
+		_, _, err = w.Iprobe(0, -7)
+		m.ok(err)
+		_, err = w.Sendrecv(b, 5, 0, b, 5, 0)
+		m.ok(err)
+		_, err = w.SendrecvReplace(b, 0, 0, 5, 0)
+		m.ok(err)
+		_, err = w.Isendrecv(b, 5, 0, b, 5, 0).Wait()
+		m.ok(err)
+		m.ok(ompi.WaitAll(w.PsendInit(b, 3, 0, 0), w.PrecvInit(b, 2, 9, 0)))
+		want := len(send) + len(start) + 7
+		m.that(heard == want, "the handler heard of %d errors, want %d", heard, want)
+		return m.err
+	})
+}

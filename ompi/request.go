@@ -4,23 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/internal/invariants"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
 // Request is a small value: slot and generation. The zero, a retired and a stale one behave as MPI_REQUEST_NULL: empty
 // Status, nil error, skipped by the Any and Some forms. Wait, or Test returning true, retires it; persistent ones become inactive
-// and are retired by Free. Nothing is allocated per operation.
+// and are retired by Free. Nothing is allocated per operation. Of several goroutines that wait for one request, one gets the outcome,
+// and to the others it is a null request.
 type Request struct {
 	h core.Handle
 	c *Comm // for errors
 }
 
 // loneOp owns requests that are done from the start: from ProcNull, or failed before they began.
-type loneOp struct{ st Status }
+type loneOp struct {
+	st   Status
+	told bool // the error handler has seen st.Err
+}
 
 // Start implements core.Operation: a persistent one is done again at once.
 func (o *loneOp) Start(r *core.Request) error {
@@ -34,10 +38,9 @@ func (o *loneOp) Start(r *core.Request) error {
 // Cancel implements core.Operation.
 func (o *loneOp) Cancel(*core.Request) error { return nil }
 
-func loneRequest(c *Comm, op string, st Status) *core.Request {
-	r := &core.Request{Owner: &loneOp{st}}
+func loneRequest(c *Comm, op string, owner core.Operation) *core.Request {
+	r := &core.Request{Owner: owner}
 	r.Renew(nil, op, Undefined, Buffer{})
-	r.Status = st
 	if c != nil && c.inst != nil {
 		r.Engine = c.inst.engine
 		r.Comm = c.c
@@ -47,59 +50,153 @@ func loneRequest(c *Comm, op string, st Status) *core.Request {
 	return r
 }
 
-func doneRequest(c *Comm, op string, st Status) Request {
-	r := loneRequest(c, op, st)
+func lone(c *Comm, op string, o *loneOp) Request {
+	r := loneRequest(c, op, o)
+	r.Status = o.st
 	r.SetDone() // nobody holds the token here, and nobody can be waiting
 	return Request{r.Handle(), c}
 }
 
+func doneRequest(c *Comm, op string, st Status) Request { return lone(c, op, &loneOp{st: st}) }
+
 func nullPersistent(c *Comm, op string, st Status) Request {
-	r := loneRequest(c, op, st)
+	r := loneRequest(c, op, &loneOp{st: st})
 	r.Persistent = true
 	return Request{r.Handle(), c}
 }
 
+// failedRequest is an operation that failed before it began, with an error that has been through the error handler.
 func failedRequest(c *Comm, op string, err error) Request {
 	st := core.EmptyStatus()
 	st.Err = err
-	return doneRequest(c, op, st)
+	return lone(c, op, &loneOp{st: st, told: true})
 }
 
-// take consumes a completed request and gives its outcome.
-func (r Request) take() (Status, error) {
-	op := r.h.R.Op
-	st, ok := r.h.Take()
-	if !ok || st.Err == nil {
-		return st, nil
+// take consumes a completed request and gives its outcome; ok is false when another goroutine has it. n is the position in the list
+// that the call was given, -1 when there is none.
+func (r Request) take(n int) (st Status, ok bool, err error) {
+	if !r.h.Claim() {
+		return core.EmptyStatus(), false, nil
 	}
-	err := st.Err
-	if r.c != nil {
-		err = r.c.fail(op, err)
+	q := r.h.R
+	st = q.Status
+	op, final := q.Op, q.Final
+	r.h.Release()
+	if final != nil || st.Err != nil {
+		st = r.conclude(op, final, st, n)
 	}
-	st.Err = err
-	return st, err
+	return st, true, st.Err
+}
+
+// takeErr is take without the status.
+func (r *Request) takeErr(n int) error {
+	if !r.h.Claim() {
+		return nil
+	}
+	q := r.h.R
+	if q.Status.Err == nil && q.Final == nil {
+		r.h.Release()
+		return nil
+	}
+	st, op, final := q.Status, q.Op, q.Final
+	r.h.Release()
+	return r.conclude(op, final, st, n).Err
+}
+
+// conclude completes an outcome that is not plain: it asks who makes the status, and explains the error.
+func (r Request) conclude(op string, final core.Outcome, st Status, n int) Status {
+	if final != nil {
+		before := st.Err
+		query := final.Query(&st)
+		st.Err = before // the status's error is not the query's business (MPI-3.1 §12.2)
+		if err := final.Retire(); err != nil {
+			query = err // the last callback's error counts
+		}
+		if st.Err == nil {
+			st.Err = query
+		}
+	}
+	if st.Err != nil {
+		st.Err = r.failure(op, st.Err, n)
+	}
+	return st
+}
+
+// failure completes an error and lets the error handler decide, unless it has done so when the operation was to start.
+func (r Request) failure(op string, err error, n int) error {
+	err = r.c.explain(op, err)
+	if n >= 0 {
+		err = indexed(err, n)
+	}
+	if o, ok := r.h.R.Owner.(*loneOp); r.c == nil || ok && o.told {
+		return err
+	}
+	return r.c.fail(op, err)
+}
+
+// seen reports whether an interceptor is called around calls on the request.
+func (r Request) seen() bool { return r.c != nil && r.c.odd }
+
+// null is the outcome of a request that names nothing to wait for.
+func (r Request) null(op string) error {
+	if invariants.On && r.h.Stale() {
+		return r.bad(op, "the operation is over, and another has its place")
+	}
+	return nil
+}
+
+// await waits for the operation to be complete.
+func (r Request) await() {
+	if r.h.Hold() {
+		r.h.R.Engine.Wait(&r.h.R.Completion)
+		r.h.Let()
+	}
 }
 
 // Wait returns when the operation is complete, and retires the request (MPI-3.1 §3.7.3).
 func (r Request) Wait() (Status, error) {
+	if r.seen() {
+		return observed(r.c, "Wait", Undefined, 0, r.wait)
+	}
+	return r.wait()
+}
+
+func (r Request) wait() (Status, error) {
 	if !r.h.Active() {
-		return core.EmptyStatus(), nil
+		return core.EmptyStatus(), r.null("Wait")
 	}
 	if !r.h.R.Done() {
-		r.h.R.Engine.Wait(&r.h.R.Completion)
+		r.await()
 	}
-	return r.take()
+	st, _, err := r.take(-1)
+	return st, err
 }
 
 // WaitContext is Wait that gives up when ctx ends, with ctx's cause; the operation goes on and the request stays valid.
 func (r Request) WaitContext(ctx context.Context) (Status, error) {
+	if r.seen() {
+		return observed(r.c, "Wait", Undefined, 0, func() (Status, error) { return r.waitContext(ctx) })
+	}
+	return r.waitContext(ctx)
+}
+
+func (r Request) waitContext(ctx context.Context) (Status, error) {
 	if !r.h.Active() {
-		return core.EmptyStatus(), nil
+		return core.EmptyStatus(), r.null("Wait")
 	}
-	if !r.h.R.Done() && !waitContext(ctx, r.h.R.Engine, &r.h.R.Completion) {
-		return core.EmptyStatus(), &core.Error{Class: ErrPending, Op: r.h.R.Op, Peer: Undefined, Index: -1, Err: context.Cause(ctx)}
+	if !r.h.R.Done() && r.h.Hold() {
+		done := waitContext(ctx, r.h.R.Engine, &r.h.R.Completion)
+		var op string
+		if !done {
+			op = r.h.R.Op
+		}
+		r.h.Let()
+		if !done {
+			return core.EmptyStatus(), &core.Error{Class: ErrPending, Op: op, Peer: Undefined, Index: -1, Err: context.Cause(ctx)}
+		}
 	}
-	return r.take()
+	st, _, err := r.take(-1)
+	return st, err
 }
 
 // waitContext waits for c or the end of ctx and reports whether c is done.
@@ -119,13 +216,20 @@ func waitContext(ctx context.Context, e *progress.Engine, c progress.Cond) bool 
 
 // Test reports whether the operation is complete, and retires the request if so.
 func (r Request) Test() (Status, bool, error) {
+	if r.seen() {
+		return observedBool(r.c, "Test", Undefined, 0, r.test)
+	}
+	return r.test()
+}
+
+func (r Request) test() (Status, bool, error) {
 	if !r.h.Active() {
-		return core.EmptyStatus(), true, nil
+		return core.EmptyStatus(), true, r.null("Test")
 	}
 	if !r.done() {
 		return core.EmptyStatus(), false, nil
 	}
-	st, err := r.take()
+	st, _, err := r.take(-1)
 	return st, true, err
 }
 
@@ -136,7 +240,7 @@ func (r Request) done() bool {
 		return true
 	}
 	poll(q.Engine)
-	return q.Done()
+	return q.Done() || !r.h.Active()
 }
 
 func poll(e *progress.Engine) {
@@ -150,72 +254,157 @@ func poll(e *progress.Engine) {
 
 // Status reports whether the operation is complete without retiring the request (MPI_Request_get_status).
 func (r Request) Status() (Status, bool, error) {
+	if r.seen() {
+		return observedBool(r.c, "Request_get_status", Undefined, 0, r.status)
+	}
+	return r.status()
+}
+
+func (r Request) status() (st Status, ok bool, err error) {
 	if !r.h.Active() {
-		return core.EmptyStatus(), true, nil
+		return core.EmptyStatus(), true, r.null("Request_get_status")
 	}
 	if !r.done() {
 		return core.EmptyStatus(), false, nil
 	}
-	return r.h.R.Status, true, nil
+	q := r.h.R
+	q.Engine.Lock() // slots get new lives with the token held
+	if !r.h.Active() {
+		q.Engine.Unlock()
+		return core.EmptyStatus(), true, nil
+	}
+	st, op, final := q.Status, q.Op, q.Final
+	q.Engine.Unlock()
+	st.Err = r.c.explain(op, st.Err) // the error handler learns of it when the request is waited for
+	if final != nil {
+		if err := final.Query(&st); err != nil {
+			return st, true, r.failure(op, err, -1)
+		}
+	}
+	return st, true, nil
 }
 
 // Cancel asks for the operation to be given up; Wait tells in Status.Cancelled whether it was. Receives that have not matched can
-// be cancelled, sends complete as usual.
+// be cancelled, sends complete as usual, and a generalized request's callback decides. Partitioned operations cannot be cancelled.
 func (r Request) Cancel() error {
+	if r.seen() {
+		return r.c.call("Cancel", Undefined, 0, r.cancel)
+	}
+	return r.cancel()
+}
+
+func (r Request) cancel() error {
 	if !r.h.Active() {
 		return r.bad("Cancel", "the request is not active")
 	}
 	q := r.h.R
+	switch o := q.Owner.(type) {
+	case *grequest:
+		return o.cancel(r)
+	case *psend, *precv:
+		return r.bad("Cancel", "a partitioned operation cannot be cancelled")
+	}
 	q.Engine.Lock()
 	defer q.Engine.Unlock()
-	if q.Done() {
+	if !r.h.Active() || q.Done() {
 		return nil
 	}
 	return q.Owner.Cancel(q)
 }
 
-// Free lets go of the request; an operation under way goes on to its end (MPI-3.1 §3.7.3).
+// Free lets go of the request; an operation under way goes on to its end (MPI-3.1 §3.7.3), but a partitioned one must not be under
+// way (MPI-4 §4.2).
 func (r Request) Free() error {
+	if r.seen() {
+		return r.c.call("Request_free", Undefined, 0, r.free)
+	}
+	return r.free()
+}
+
+func (r Request) free() error {
 	if !r.h.Live() {
 		return r.bad("Request_free", "the request is not valid")
 	}
-	e := r.h.R.Engine
-	e.Lock()
-	r.h.Abandon()
-	e.Unlock()
+	q := r.h.R
+	q.Engine.Lock()
+	live := r.h.Live()
+	var after func() error
+	if live {
+		switch o := q.Owner.(type) {
+		case *grequest:
+			after = o.freed()
+		case *psend:
+			live = r.h.Idle()
+			if live {
+				o.free()
+			}
+		case *precv:
+			live = r.h.Idle()
+			if live {
+				o.free()
+			}
+		}
+	}
+	if live {
+		r.h.Abandon()
+	}
+	q.Engine.Unlock()
+	if !live {
+		return r.bad("Request_free", "the request is not valid, or a partitioned operation is under way")
+	}
+	if after != nil {
+		if err := after(); err != nil {
+			return r.failure("Request_free", err, -1)
+		}
+	}
 	return nil
 }
 
 // Start starts a persistent request.
 func (r Request) Start() error {
-	if !r.h.Live() || !r.h.R.Persistent {
-		return r.bad("Start", "the request is not persistent")
+	if r.seen() {
+		return r.c.call("Start", Undefined, 0, func() error { return r.start(-1) })
 	}
-	if r.h.Active() {
-		return r.bad("Start", "the request is active already")
+	return r.start(-1)
+}
+
+func (r Request) start(n int) error {
+	if !r.h.Live() || !r.h.Lasting() {
+		if r.h.Live() {
+			if o, ok := r.h.R.Owner.(*loneOp); ok && o.st.Err != nil {
+				return o.st.Err // it could not be made
+			}
+		}
+		return r.badAt("Start", "the request is not persistent", n)
+	}
+	if r.c != nil && r.c.freed.Load() {
+		return r.c.badArg("Start", ErrComm, "the communicator has been freed")
 	}
 	e := r.h.R.Engine
 	e.Lock()
-	defer e.Unlock()
-	return r.h.R.Owner.Start(r.h.R)
-}
-
-func (r Request) bad(op, why string) error {
-	err := &core.Error{Class: ErrRequest, Op: op, Peer: Undefined, Index: -1, Err: errors.New(why)}
-	if r.c != nil {
-		return r.c.fail(op, err)
+	idle := r.h.Idle()
+	var err error
+	if idle {
+		err = r.h.R.Owner.Start(r.h.R)
 	}
-	return err
-}
-
-// StartAll starts all persistent requests.
-func StartAll(reqs ...Request) error {
-	for n, r := range reqs {
-		if err := r.Start(); err != nil {
-			return indexed(err, n)
-		}
+	e.Unlock()
+	if !idle {
+		return r.badAt("Start", "the request is active already", n)
+	}
+	if err != nil {
+		return r.failure("Start", err, n)
 	}
 	return nil
+}
+
+func (r Request) bad(op, why string) error { return r.badAt(op, why, -1) }
+
+func (r Request) badAt(op, why string, n int) error {
+	var err error = &core.Error{Class: ErrRequest, Op: op, Peer: Undefined, Index: n, Err: errors.New(why)}
+	if r.c != nil {
+		err = r.c.fail(op, err)
+	}
+	return err
 }
 
 // indexed adds a position in a list of requests to an error.
@@ -227,223 +416,4 @@ func indexed(err error, n int) error {
 	full := *e
 	full.Index = n
 	return &full
-}
-
-// WaitAll waits for all requests. Several failures come as errors.Join of *Error with Index.
-func WaitAll(reqs ...Request) error {
-	var errs []error
-	for n := range reqs {
-		r := &reqs[n]
-		if !r.h.Active() {
-			continue
-		}
-		q := r.h.R
-		if !q.Done() {
-			q.Engine.Wait(&q.Completion)
-		}
-		if q.Status.Err == nil {
-			r.h.Drop()
-			continue
-		}
-		if _, err := r.take(); err != nil {
-			errs = append(errs, indexed(err, n))
-		}
-	}
-	return join(errs)
-}
-
-func join(errs []error) error {
-	switch len(errs) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
-	}
-	return errors.Join(errs...)
-}
-
-// WaitAllStatus is WaitAll that gives the statuses, too; st has room for all.
-func WaitAllStatus(reqs []Request, st []Status) error {
-	if len(st) < len(reqs) {
-		return core.NewError(ErrArg, "room for %d statuses of %d requests", len(st), len(reqs))
-	}
-	var errs []error
-	for n, r := range reqs {
-		var err error
-		if st[n], err = r.Wait(); err != nil {
-			errs = append(errs, indexed(err, n))
-		}
-	}
-	return join(errs)
-}
-
-// active is the engine of the first active request; nil when none is.
-func active(reqs []Request) *progress.Engine {
-	for _, r := range reqs {
-		if r.h.Active() {
-			return r.h.R.Engine
-		}
-	}
-	return nil
-}
-
-// anyDone is the condition that one of some requests is complete.
-type anyDone []Request
-
-// Done implements progress.Cond.
-func (a *anyDone) Done() bool {
-	for _, r := range *a {
-		if r.h.Active() && r.h.R.Done() {
-			return true
-		}
-	}
-	return false
-}
-
-// WaitAny waits for one of the requests and gives its position, Undefined when none is active.
-func WaitAny(reqs ...Request) (int, Status, error) {
-	e := active(reqs)
-	if e == nil {
-		return Undefined, core.EmptyStatus(), nil
-	}
-	a := anyDone(reqs)
-	if !a.Done() {
-		e.Wait(&a)
-	}
-	n, st, _, err := takeAny(reqs)
-	return n, st, err
-}
-
-func takeAny(reqs []Request) (int, Status, bool, error) {
-	for n, r := range reqs {
-		if r.h.Active() && r.h.R.Done() {
-			st, err := r.take()
-			if err != nil {
-				err = indexed(err, n)
-			}
-			return n, st, true, err
-		}
-	}
-	return Undefined, core.EmptyStatus(), false, nil
-}
-
-// WaitSome waits until at least one request is complete and gives the positions and statuses of all that are; their number is
-// Undefined when none is active. st may be nil.
-func WaitSome(reqs []Request, idx []int, st []Status) (int, error) {
-	e := active(reqs)
-	if e == nil {
-		return Undefined, nil
-	}
-	a := anyDone(reqs)
-	if !a.Done() {
-		e.Wait(&a)
-	}
-	return takeSome(reqs, idx, st)
-}
-
-func takeSome(reqs []Request, idx []int, st []Status) (int, error) {
-	k := 0
-	var errs []error
-	for n, r := range reqs {
-		if k == len(idx) || (st != nil && k == len(st)) {
-			break
-		}
-		if !r.h.Active() || !r.h.R.Done() {
-			continue
-		}
-		s, err := r.take()
-		if err != nil {
-			errs = append(errs, indexed(err, n))
-		}
-		idx[k] = n
-		if st != nil {
-			st[k] = s
-		}
-		k++
-	}
-	return k, join(errs)
-}
-
-// TestAll reports whether all requests are complete, and retires them only if so.
-func TestAll(reqs ...Request) (bool, error) {
-	if !allDone(reqs) {
-		return false, nil
-	}
-	return true, WaitAll(reqs...)
-}
-
-// TestAllStatus is TestAll that gives the statuses, too.
-func TestAllStatus(reqs []Request, st []Status) (bool, error) {
-	if !allDone(reqs) {
-		return false, nil
-	}
-	return true, WaitAllStatus(reqs, st)
-}
-
-func allDone(reqs []Request) bool {
-	polled := false
-	for _, r := range reqs {
-		if !r.h.Active() || r.h.R.Done() {
-			continue
-		}
-		if polled {
-			return false
-		}
-		polled = true
-		if !r.done() {
-			return false
-		}
-	}
-	return true
-}
-
-// TestAny reports whether one of the requests is complete, or none is active (position Undefined).
-func TestAny(reqs ...Request) (int, Status, bool, error) {
-	e := active(reqs)
-	if e == nil {
-		return Undefined, core.EmptyStatus(), true, nil
-	}
-	if n, st, ok, err := takeAny(reqs); ok {
-		return n, st, true, err
-	}
-	poll(e)
-	return takeAny(reqs)
-}
-
-// TestSome is WaitSome that does not wait: the number is 0 when none is complete.
-func TestSome(reqs []Request, idx []int, st []Status) (int, error) {
-	e := active(reqs)
-	if e == nil {
-		return Undefined, nil
-	}
-	if a := anyDone(reqs); !a.Done() {
-		poll(e)
-	}
-	return takeSome(reqs, idx, st)
-}
-
-// Result is the outcome of one request.
-type Result struct {
-	Status Status
-	Err    error
-}
-
-// Completed yields the requests' positions and outcomes in order of completion. It ends when all are done or ctx is.
-func Completed(ctx context.Context, reqs ...Request) iter.Seq2[int, Result] {
-	return func(yield func(int, Result) bool) {
-		for {
-			e := active(reqs)
-			if e == nil {
-				return
-			}
-			a := anyDone(reqs)
-			if !a.Done() && !waitContext(ctx, e, &a) {
-				return
-			}
-			n, st, ok, err := takeAny(reqs)
-			if ok && !yield(n, Result{st, err}) {
-				return
-			}
-		}
-	}
 }

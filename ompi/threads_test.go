@@ -168,3 +168,34 @@ func TestThreadsOrder(t *testing.T) {
 		})
 	})
 }
+
+// TestSelfAsleep: a rank talks to itself while another goroutine of it drives the engine, and has gone to sleep over its own wait.
+func TestSelfAsleep(t *testing.T) {
+	for _, ranks := range []int{1, 2} {
+		job(t, ranks, func(w *ompi.Comm) error {
+			other := make(chan error)
+			go func() {
+				_, err := w.Recv(ompi.Slice[byte](nil), w.Rank(), 99)
+				other <- err
+			}()
+			for round := range 3 {
+				time.Sleep(30 * time.Millisecond)
+				for _, n := range []int{8, 100_000} {
+					out, in := make([]byte, n), make([]byte, n)
+					fillMessage(out, round)
+					r := w.Irecv(ompi.Slice(in), w.Rank(), 1)
+					if err := w.Send(ompi.Slice(out), w.Rank(), 1); err != nil {
+						return err
+					}
+					if _, err := r.Wait(); err != nil || string(in) != string(out) {
+						return fmt.Errorf("round %d: %w", round, err)
+					}
+				}
+			}
+			if err := w.Send(ompi.Slice[byte](nil), w.Rank(), 99); err != nil {
+				return err
+			}
+			return <-other
+		})
+	}
+}

@@ -183,7 +183,7 @@ func (c *Comm) CartCoords(rank int) ([]int, error) {
 		return nil, err
 	}
 	if uint(rank) >= uint(c.size) {
-		return nil, c.badRank(op, rank)
+		return nil, c.refuse(op, c.noRank(rank))
 	}
 	return t.Coords(rank), nil
 }

@@ -23,6 +23,10 @@ const (
 	Ready
 )
 
+// PairTags is the first of the tags for internal traffic between two ranks on &comm.P2P, such as partitioned messages: MaxTag lies below
+// them. Only a receive that names its source and such a tag matches them; no wildcard does.
+const PairTags = 1 << 30
+
 // Component is what registers with mca under framework "pml".
 type Component interface {
 	mca.Component
@@ -34,6 +38,10 @@ type Component interface {
 type Message interface {
 	Status() core.Status
 }
+
+// LimitsUser is a Module that keeps what BTLs say of themselves (btl.Limits). LimitsChanged is called when a parameter has changed
+// that at run time, with the token held.
+type LimitsUser interface{ LimitsChanged() }
 
 // Module is an open PML. A channel is a communicator's message space: &comm.P2P or &comm.Inner. ProcNull is handled above.
 // Errors are *core.Error with their class; what they concern (Op, Comm) is filled in above.
@@ -67,6 +75,8 @@ type Module interface {
 	// SendInit and RecvInit make inactive persistent requests, started through their Owner.
 	SendInit(ch *core.Channel, buf core.Buffer, dest, tag int, mode Mode) *core.Request
 	RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
+	// RecvInitHeld is RecvInit for who holds the token, such as a core.Hook.
+	RecvInitHeld(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request
 
 	Probe(ch *core.Channel, source, tag int) (core.Status, error)
 	Iprobe(ch *core.Channel, source, tag int) (core.Status, bool, error)
@@ -74,6 +84,9 @@ type Module interface {
 	Improbe(ch *core.Channel, source, tag int) (Message, error) // nil: nothing there
 	Imrecv(m Message, buf core.Buffer) *core.Request
 
+	// PathsChanged takes a process's paths anew: some of them broke, others remain. Messages from now on go over those; one of which
+	// the broken BTL gives back a fragment ends with an error at both ends. The token is held.
+	PathsChanged(p *core.Proc)
 	// ProcFailed completes what can no longer happen because the process died. The token is held.
 	ProcFailed(p *core.Proc)
 	// CommFailed completes everything pending on c with c's fault. The token is held.

@@ -29,15 +29,9 @@ func (e *Engine) Complete(c *Completion) {
 	e.dirty = true
 }
 
-// AnyOf is done when one of its members is.
-type AnyOf []*Completion
-
-// Done reports whether a member is done.
-func (s *AnyOf) Done() bool {
-	for _, c := range *s {
-		if c.Done() {
-			return true
-		}
-	}
-	return false
+// Ordinal numbers the things that happen in the engine, from 1: it tells which of two operations was complete first. The caller holds
+// the token.
+func (e *Engine) Ordinal() uint64 {
+	e.ordinal++
+	return e.ordinal
 }

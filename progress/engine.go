@@ -76,8 +76,9 @@ type Engine struct {
 	_       [1]byte
 	job     *Runnable
 
-	stats Stats // likewise
-	_     [16]byte
+	stats   Stats  // likewise
+	ordinal uint64 // see Ordinal; likewise
+	_       [8]byte
 
 	// The next is for sleeping, parking and waking: others read it, and write it seldom.
 	asleep  atomic.Uint32 // the driver sleeps and needs a ring, and which: see idle.go
@@ -85,7 +86,7 @@ type Engine struct {
 	parked  atomic.Int32  // entries of waiters, and 1 while the driver sleeps
 	outside atomic.Int32  // parked waiters whose conditions nobody completes here: see WaitOutside
 	bell    chan struct{} // the ring when there are no file descriptors
-	wmu     sync.Mutex    // guards waiters and nap; a leaf lock
+	wmu     sync.Mutex    // guards waiters and nap, and fds.bell against its end; a leaf lock
 	nap     Cond          // what the sleeping driver waits for, else nil
 	parks   atomic.Uint64
 	tests   atomic.Uint32 // see Yield
@@ -114,6 +115,9 @@ func New(cfg Config) *Engine {
 	return e
 }
 
+// SetSleepAfter changes Config.SleepAfter. The caller holds the token.
+func (e *Engine) SetSleepAfter(d time.Duration) { e.sleepAfter = d }
+
 // Source is a poller's place in the engine. It is polled in every pass while it is on: a transport with nothing to look at
 // switches itself off, so that a pass costs only what may find something.
 type Source struct {
@@ -129,11 +133,13 @@ func (e *Engine) AddPoller(p Poller) *Source {
 	return s
 }
 
-// On has the source polled. The caller holds the token.
+// On has the source polled. The caller holds the token. A driver that sleeps over something else wakes: nobody but it polls, and who waits
+// for what the source has is parked.
 func (s *Source) On() {
 	if s.at < 0 {
 		s.at = len(s.e.high)
 		s.e.high = append(s.e.high, s)
+		s.e.Wake()
 	}
 }
 
@@ -232,5 +238,7 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
+	e.wmu.Lock()
+	defer e.wmu.Unlock()
 	return e.fds.close()
 }

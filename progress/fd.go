@@ -42,27 +42,37 @@ type fdSlot struct {
 const bellSlot = -1
 
 // The epoll set is made with the first descriptor: engines of goroutine ranks need none.
-func (s *fdSet) init() error {
+func (s *fdSet) init() (err error) {
 	if s.file != nil {
 		return nil
 	}
-	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
+	epfd, bell := -1, -1
+	defer func() {
+		if err == nil {
+			return
+		}
+		if s.file != nil { // it owns the epoll set
+			s.file.Close()
+			s.file, epfd = nil, -1
+		}
+		for _, fd := range []int{epfd, bell} {
+			if fd >= 0 {
+				unix.Close(fd)
+			}
+		}
+	}()
+	if epfd, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return fmt.Errorf("progress: epoll_create1: %w", err)
 	}
-	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		unix.Close(epfd)
+	if bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("progress: eventfd: %w", err)
 	}
 	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: bellSlot}
-	if err := unix.EpollCtl(epfd, unix.EPOLL_CTL_ADD, bell, &ev); err != nil {
-		unix.Close(epfd)
-		unix.Close(bell)
+	if err = unix.EpollCtl(epfd, unix.EPOLL_CTL_ADD, bell, &ev); err != nil {
 		return fmt.Errorf("progress: epoll_ctl: %w", err)
 	}
 	// os.NewFile hands a descriptor to the netpoller when it is in non-blocking mode.
-	if err := unix.SetNonblock(epfd, true); err != nil {
+	if err = unix.SetNonblock(epfd, true); err != nil {
 		return fmt.Errorf("progress: O_NONBLOCK on an epoll set: %w", err)
 	}
 	s.file = os.NewFile(uintptr(epfd), "progress-epoll")
@@ -79,7 +89,8 @@ func (s *fdSet) close() error {
 	}
 	err := s.file.Close()
 	unix.Close(s.bell)
-	s.file = nil
+	// Their numbers may soon be somebody else's.
+	s.file, s.conn, s.epfd, s.bell = nil, nil, -1, -1
 	return err
 }
 

@@ -211,6 +211,90 @@ func TestFDWakes(t *testing.T) {
 	}
 }
 
+// TestNoDescriptors: an engine that cannot get its descriptors says so, keeps none, and has them later.
+func TestNoDescriptors(t *testing.T) {
+	locked := func(e *Engine, fd int) (err error) {
+		e.Lock()
+		defer e.Unlock()
+		_, err = e.AddFD(fd, unix.EPOLLIN, &ready{})
+		return err
+	}
+	fd := newEventfd(t)
+	if err := locked(newEngine(t, process(0)), fd); err != nil { // the Go netpoller is there from now on
+		t.Fatal(err)
+	}
+	e := newEngine(t, process(0))
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	few := old
+	few.Cur = 128
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	var used []int
+	free := func() {
+		unix.Close(used[len(used)-1])
+		used = used[:len(used)-1]
+	}
+	fill := func() (n int) {
+		for {
+			d, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return n
+			}
+			used = append(used, d)
+			n++
+		}
+	}
+	defer func() {
+		for len(used) > 0 {
+			free()
+		}
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+			t.Error(err)
+		}
+	}()
+	fill()
+	for room := range 2 {
+		for range room {
+			free()
+		}
+		if err := locked(e, fd); err == nil {
+			t.Errorf("descriptors are watched with room for %d more", room)
+		}
+		if n := fill(); n != room {
+			t.Errorf("with room for %d descriptors, %d are left", room, n)
+		}
+	}
+	free()
+	free()
+	if err := locked(e, fd); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWakeAfterClose: a late ring goes nowhere, least of all into descriptors that are somebody else's by now.
+func TestWakeAfterClose(t *testing.T) {
+	e := newEngine(t, process(0))
+	fd := newEventfd(t)
+	locked(e, func() {
+		if _, err := e.AddFD(fd, unix.EPOLLIN, &ready{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	epfd, bell := e.fds.epfd, e.fds.bell
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e.fds.epfd == epfd || e.fds.bell == bell {
+		t.Error("a closed engine remembers its descriptors")
+	}
+	e.asleep.Store(onFDs)
+	e.Wake()
+}
+
 // The test program is also a process to look at and to see die.
 const roleVar = "OMPI_GO_PROGRESS_TEST_ROLE"
 

@@ -201,7 +201,9 @@ func (e *Engine) WakeUncounted() bool {
 		return false
 	}
 	if how == onFDs {
+		e.wmu.Lock() // Close may be taking the descriptor away
 		e.fds.ring()
+		e.wmu.Unlock()
 		return true
 	}
 	select {

@@ -72,7 +72,7 @@ func TestNoLostWakeups(t *testing.T) {
 // waitSomehow makes a completion, has somebody complete it, and waits in one of the ways there are.
 func waitSomehow(e *Engine, rnd *rand.Rand, todo chan *Completion) {
 	c := &Completion{}
-	switch rnd.IntN(4) {
+	switch rnd.IntN(3) {
 	case 0:
 		todo <- c
 		e.Wait(c)
@@ -81,11 +81,7 @@ func waitSomehow(e *Engine, rnd *rand.Rand, todo chan *Completion) {
 		todo <- c
 		e.WaitLocked(c)
 		e.Unlock()
-	case 2:
-		other := &Completion{}
-		todo <- c
-		e.Wait(&AnyOf{other, c})
-	case 3: // gives up, then waits to the end
+	case 2: // gives up, then waits to the end
 		var stop atomic.Bool
 		go func() {
 			stop.Store(true)
@@ -210,7 +206,7 @@ func TestCompletedBefore(t *testing.T) {
 		t.Error("done after Reset")
 	}
 	locked(e, func() { e.Complete(&c) })
-	if !c.Done() || !(&AnyOf{&Completion{}, &c}).Done() || (&AnyOf{}).Done() {
+	if !c.Done() {
 		t.Error("Done is wrong")
 	}
 	if a := testing.AllocsPerRun(100, func() {

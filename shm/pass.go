@@ -2,30 +2,41 @@ package shm
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Where /proc/<pid>/fd is refused (execute-only binaries, PR_SET_DUMPABLE 0, another user), a rank asks for the segment over an
-// abstract unix socket and gets the descriptor as SCM_RIGHTS. Both sides prove that they are of the job: the kernel vouches for
-// the process id at the other end (SO_PEERCRED), which must be that of the rank's card, and the asker shows a token made from the
-// job's secret.
+// Where /proc/<pid>/fd is refused (execute-only binaries, PR_SET_DUMPABLE 0), a rank asks for the segment over an abstract unix
+// socket and gets the descriptor as SCM_RIGHTS. Anybody on the host can connect to such a socket; the kernel vouches for the user
+// and the process at the other end (SO_PEERCRED). The asker shows a token made from the job's secret, and the owner's process must be that
+// of its card. A rank may have changed its user, so others than this one's are heard, too, but cannot keep anybody else waiting.
 
-// passer serves this rank's segment to its peers.
+// passer serves this rank's segment to its peers. Each asker has a goroutine, so that one that says nothing holds up nobody.
 type passer struct {
-	ln *net.UnixListener
-	wg sync.WaitGroup
+	ln     *net.UnixListener
+	stop   context.CancelFunc
+	slots  chan struct{} // one for each asker of this user that is served; the next wait in the socket's backlog
+	guests chan struct{} // one for each of another user; the next are sent away
+	wg     sync.WaitGroup
 }
 
-const passTimeout = 10 * time.Second
+const (
+	passTimeout  = 10 * time.Second // for an exchange, at either end
+	guestTimeout = time.Second      // for another user to say who he is
+	passAtOnce   = 64
+	guestsAtOnce = 16
+)
 
 func (d *Domain) passName(rank int) string {
 	return fmt.Sprintf("@ompi-go/%s/%d/segment", d.job.ID(), rank)
@@ -47,37 +58,72 @@ func newPasser(d *Domain) (*passer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("shm: listening for peers: %w", err)
 	}
-	p := &passer{ln: ln}
-	p.wg.Add(1)
-	go func() {
-		defer p.wg.Done()
-		for {
-			c, err := ln.AcceptUnix()
-			if err != nil {
-				if errors.Is(err, net.ErrClosed) {
-					return
-				}
-				time.Sleep(10 * time.Millisecond) // out of descriptors: a peer may give some back
+	ctx, stop := context.WithCancel(context.Background())
+	p := &passer{ln: ln, stop: stop, slots: make(chan struct{}, passAtOnce), guests: make(chan struct{}, guestsAtOnce)}
+	p.wg.Go(func() { p.accept(ctx, d) })
+	return p, nil
+}
+
+func (p *passer) accept(ctx context.Context, d *Domain) {
+	for {
+		c, err := p.ln.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // out of descriptors: a peer may give some back
+			continue
+		}
+		slots, within := p.slots, passTimeout
+		if !ofThisUser(c) {
+			if slots, within = p.guests, guestTimeout; len(slots) == cap(slots) {
+				c.Close()
 				continue
 			}
-			d.serve(c)
 		}
-	}()
-	return p, nil
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			c.Close()
+			return
+		}
+		p.wg.Go(func() {
+			defer func() { <-slots }()
+			defer c.Close()
+			_ = c.SetReadDeadline(time.Now().Add(within)) // the answer fits into any socket
+			defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
+			d.serve(c)
+		})
+	}
 }
 
 func (p *passer) close() {
 	p.ln.Close()
+	p.stop()
 	p.wg.Wait()
+}
+
+// ofThisUser reports whether the process at the other end runs as the same user as this one, or as root, who may do anything anyway.
+func ofThisUser(c *net.UnixConn) bool {
+	cred, err := peerOf(c)
+	return err == nil && (cred.Uid == 0 || int(cred.Uid) == os.Geteuid())
+}
+
+func peerOf(c *net.UnixConn) (cred *unix.Ucred, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	if e := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); e != nil {
+		return nil, e
+	}
+	return cred, err
 }
 
 // serve answers one asker; whoever does not prove itself gets nothing.
 func (d *Domain) serve(c *net.UnixConn) {
-	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(time.Second))
 	var b [tokenSize]byte
-	n, err := c.Read(b[:])
-	if err != nil || n != tokenSize {
+	if _, err := io.ReadFull(c, b[:]); err != nil {
 		return
 	}
 	asker := int(int32(binary.LittleEndian.Uint32(b[:])))
@@ -96,17 +142,9 @@ func (d *Domain) fetch(rank, pid int) (int, error) {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(passTimeout))
-	raw, err := conn.SyscallConn()
+	cred, err := peerOf(conn)
 	if err != nil {
 		return fail(err)
-	}
-	var cred *unix.Ucred
-	var credErr error
-	if err := raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return fail(err)
-	}
-	if credErr != nil {
-		return fail(credErr)
 	}
 	if int(cred.Pid) != pid {
 		return fail(fmt.Errorf("process %d answers where process %d should", cred.Pid, pid))
@@ -129,6 +167,9 @@ func (d *Domain) fetch(rank, pid int) (int, error) {
 	}
 	fds, err := unix.ParseUnixRights(&msgs[0])
 	if err != nil || len(fds) != 1 {
+		for _, fd := range fds {
+			unix.Close(fd)
+		}
 		return fail(fmt.Errorf("no descriptor came (%v)", err))
 	}
 	unix.CloseOnExec(fds[0])

@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
 	case "peer":
 		peerMain()
+	case "stranger":
+		strangerMain()
 	case "limited":
 		limitedMain()
 	default:

@@ -83,7 +83,7 @@ func badArgsRole(world *ompi.Comm, args []string) error {
 
 // TestBadArguments: each wrong argument is the error of that one call.
 func TestBadArguments(t *testing.T) {
-	mpirun(t, "-n 2", "badargs").run(0, `^ring of 2`, `^send rank: .*Send.*MPI_COMM_WORLD.*2.*0 to 1`, `^pointer: .*Next`)
+	mpirun(t, "-n 2", "badargs").Run(0, `^ring of 2`, `^send rank: .*Send.*MPI_COMM_WORLD.*2.*0 to 1`, `^pointer: .*Next`)
 }
 
 // badRole returns an error from Main.
@@ -128,12 +128,12 @@ func TestBadArgumentEndsJob(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			j := mpirun(t, "-n 3", "bad", c.what)
-			j.run(int(c.class), `^mpirun: rank 1 \(pid \d+\) on \S+ `+c.want)
-			j.once(`mpirun: `)
-			if contains(j.out.String(), "still here") {
+			j.Run(int(c.class), `^mpirun: rank 1 \(pid \d+\) on \S+ `+c.want)
+			j.Once(`mpirun: `)
+			if contains(j.Out.String(), "still here") {
 				t.Error("a fatal error returned")
 			}
-			hydra(t, "-n 3", "bad", c.what).run(-1, `^(ompi: )?rank 1: .*Send`)
+			hydra(t, "-n 3", "bad", c.what).Run(-1, `^(ompi: )?rank 1: .*Send`)
 		})
 	}
 }
@@ -212,9 +212,9 @@ func truncateRole(world *ompi.Comm, args []string) error {
 // TestTruncation between processes.
 func TestTruncation(t *testing.T) {
 	for _, btl := range []string{"self,sm", "self,tcp"} {
-		mpirun(t, "-n 2 --mca btl "+btl, "truncate").run(0, `^ring of 2`, `^Irecv on MPI_COMM_WORLD: .*peer rank 1.*message has 5000 bytes.*room for 100$`)
+		mpirun(t, "-n 2 --mca btl "+btl, "truncate").Run(0, `^ring of 2`, `^Irecv on MPI_COMM_WORLD: .*peer rank 1.*message has 5000 bytes.*room for 100$`)
 		j := mpirun(t, "-n 2 --mca btl "+btl, "truncate", "die")
-		j.run(int(ompi.ErrTruncate), `^mpirun: rank 0 \(pid \d+\) on \S+ failed: .*Recv.*message has 2 bytes.*room for 1;`)
-		j.once(`mpirun: `)
+		j.Run(int(ompi.ErrTruncate), `^mpirun: rank 0 \(pid \d+\) on \S+ failed: .*Recv.*message has 2 bytes.*room for 1;`)
+		j.Once(`mpirun: `)
 	}
 }

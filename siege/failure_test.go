@@ -88,12 +88,12 @@ func TestFailureEndsJob(t *testing.T) {
 			t.Run(c.how+"/"+op, func(t *testing.T) {
 				t.Parallel()
 				j := mpirun(t, "-n 3 --mca btl "+btl, "die", c.how, op)
-				j.run(c.status, `^mpirun: rank 1 \(pid \d+\) on \S+ (`+c.want+`); ending the job \(2 other ranks\)`)
-				j.once(`^mpirun: `)
+				j.Run(c.status, `^mpirun: rank 1 \(pid \d+\) on \S+ (`+c.want+`); ending the job \(2 other ranks\)`)
+				j.Once(`^mpirun: `)
 				if c.how == "panic" {
-					j.once(`^panic: rank 1 has had enough`)
-					j.once(`^goroutine \d+ .*\[running.*\]:`)
-					j.once(`siege_test\.fall\(`)
+					j.Once(`^panic: rank 1 has had enough`)
+					j.Once(`^goroutine \d+ .*\[running.*\]:`)
+					j.Once(`siege_test\.fall\(`)
 				}
 			})
 		}
@@ -204,7 +204,7 @@ func TestKilledTogether(t *testing.T) {
 	for _, h := range hangs {
 		t.Run(h.name, func(t *testing.T) {
 			j := mpirun(t, "-n 3 --mca btl "+h.btl, h.args...)
-			pids := j.startReady(3)
+			pids := j.StartReady(3)
 			var all []names
 			for _, pid := range pids {
 				n := namesOf(t, pid)
@@ -214,12 +214,12 @@ func TestKilledTogether(t *testing.T) {
 				}
 				all = append(all, n)
 			}
-			for _, pid := range append(j.processes(), j.cmd.Process.Pid) {
+			for _, pid := range append(j.Processes(), j.Cmd.Process.Pid) {
 				if p, err := os.FindProcess(pid); err == nil {
 					_ = p.Kill()
 				}
 			}
-			j.end(swift, -1)
+			j.End(swift, -1)
 			for _, n := range all {
 				n.vanished(t)
 			}
@@ -233,13 +233,13 @@ func TestMpirunKilled(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			j := mpirun(t, "-n 3 --mca btl "+h.btl, h.args...)
-			j.startReady(3)
-			if err := j.cmd.Process.Kill(); err != nil {
+			j.StartReady(3)
+			if err := j.Cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			j.end(swift, -1)
-			if j.err.String() != "" {
-				t.Errorf("said: %s", &j.err)
+			j.End(swift, -1)
+			if j.Err.String() != "" {
+				t.Errorf("said: %s", &j.Err)
 			}
 		})
 	}
@@ -250,12 +250,12 @@ func TestHydraKilled(t *testing.T) {
 	for _, h := range hangs {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			j := hydra(t, "-n 3", h.args...).env("OMPI_MCA_btl=" + h.btl)
-			j.startReady(3)
-			if err := j.cmd.Process.Kill(); err != nil {
+			j := hydra(t, "-n 3", h.args...).Env("OMPI_MCA_btl=" + h.btl)
+			j.StartReady(3)
+			if err := j.Cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			j.end(swift, -1)
+			j.End(swift, -1)
 		})
 	}
 }
@@ -266,12 +266,12 @@ func TestInterrupted(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			j := mpirun(t, "-n 3 --mca btl "+h.btl, h.args...)
-			j.startReady(3)
-			if err := j.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			j.StartReady(3)
+			if err := j.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
-			j.end(swift, 130, `^mpirun: got signal 2 \(interrupt\); ending the job \(3 ranks\)`)
-			j.once(`^\S+: `)
+			j.End(swift, 130, `^mpirun: got signal 2 \(interrupt\); ending the job \(3 ranks\)`)
+			j.Once(`^\S+: `)
 		})
 	}
 }
@@ -282,8 +282,8 @@ func TestTimeLimit(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			j := mpirun(t, "-n 3 --timeout 2 --mca btl "+h.btl, h.args...)
-			j.run(124, `^mpirun: the job has run for 2s \(--timeout\); ending it \(3 ranks\)`)
-			j.once(`^\S+: `)
+			j.Run(124, `^mpirun: the job has run for 2s \(--timeout\); ending it \(3 ranks\)`)
+			j.Once(`^\S+: `)
 		})
 	}
 }

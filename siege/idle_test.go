@@ -54,8 +54,8 @@ func TestIdle(t *testing.T) {
 			t.Run(strings.ReplaceAll(words, " ", "_")+"/"+op, func(t *testing.T) {
 				t.Parallel()
 				j := mpirun(t, words, "idle", op)
-				j.run(0, `^rank 1 used \d+ permille`)
-				for line := range strings.Lines(j.out.String()) {
+				j.Run(0, `^rank 1 used \d+ permille`)
+				for line := range strings.Lines(j.Out.String()) {
 					var rank, permille int
 					if _, err := fmt.Sscanf(line, "rank %d used %d permille", &rank, &permille); err == nil && permille > 50 {
 						t.Errorf("rank %d used %d permille of a core", rank, permille)

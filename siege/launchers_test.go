@@ -14,9 +14,9 @@ func TestOpenMPI(t *testing.T) {
 		t.Skip("mpirun.openmpi (Open MPI) is not installed: ", err)
 	}
 	j := launcher(t, path, []string{"--allow-run-as-root", "--oversubscribe", "-n", "2"}, "ring")
-	j.run(-1, `PMIx.*ompi-go's mpirun.*Hydra.*srun --mpi=pmi2`)
-	if strings.Contains(j.out.String(), "ring of") {
-		t.Errorf("ranks ran on their own:\n%s", &j.out)
+	j.Run(-1, `PMIx.*ompi-go's mpirun.*Hydra.*srun --mpi=pmi2`)
+	if strings.Contains(j.Out.String(), "ring of") {
+		t.Errorf("ranks ran on their own:\n%s", &j.Out)
 	}
 }
 
@@ -32,17 +32,17 @@ func TestHydra(t *testing.T) {
 				t.Parallel()
 				j := hydra(t, c.words, role)
 				if c.btl != "" {
-					j.env("OMPI_MCA_btl=" + c.btl)
+					j.Env("OMPI_MCA_btl=" + c.btl)
 				}
-				j.run(0, `^`+role+` of \d`)
-				if j.err.String() != "" {
-					t.Errorf("stderr: %s", &j.err)
+				j.Run(0, `^`+role+` of \d`)
+				if j.Err.String() != "" {
+					t.Errorf("stderr: %s", &j.Err)
 				}
 			})
 		}
 	}
 	// Ranks 0 and 1 are on different nodes: shared memory alone does not reach.
-	hydra(t, twoNodes, "ring").env("OMPI_MCA_btl=self,sm").run(-1, `rank \d.*cannot be reached.*btl`)
+	hydra(t, twoNodes, "ring").Env("OMPI_MCA_btl=self,sm").Run(-1, `rank \d.*cannot be reached.*btl`)
 }
 
 // TestHydraFailures: a rank's end ends the job there, too.
@@ -53,9 +53,9 @@ func TestHydraFailures(t *testing.T) {
 				t.Parallel()
 				j := hydra(t, "-n 3", "die", how, op)
 				if i == 1 {
-					j.env("OMPI_MCA_btl=self,tcp")
+					j.Env("OMPI_MCA_btl=self,tcp")
 				}
-				j.run(-1)
+				j.Run(-1)
 			})
 		}
 	}
@@ -69,13 +69,13 @@ func TestSlurm(t *testing.T) {
 	}
 	for _, role := range []string{"ring", "collectives", "large"} {
 		j := launcher(t, "../.ci/slurm.sh", strings.Fields("srun --mpi=pmi2 -N2 -n4"), role)
-		j.start()
-		_ = j.cmd.Wait() // the status tells
-		if j.cmd.ProcessState.ExitCode() == 77 {
-			t.Skip(j.err.String())
+		j.Start()
+		_ = j.Cmd.Wait() // the status tells
+		if j.Cmd.ProcessState.ExitCode() == 77 {
+			t.Skip(j.Err.String())
 		}
-		j.check(0, `^`+role+` of 4`)
+		j.Check(0, `^`+role+` of 4`)
 	}
 	j := launcher(t, "../.ci/slurm.sh", strings.Fields("srun --mpi=pmi2 -K1 -N2 -n4"), "die", "kill", "recv")
-	j.run(-1)
+	j.Run(-1)
 }

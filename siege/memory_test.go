@@ -127,15 +127,15 @@ func needRoot(t *testing.T) {
 
 // fallback checks that nothing but one line was said, which names the mechanism; and perhaps one more, that the collectives do
 // without it too.
-func (j *job) fallback(want string) {
-	j.t.Helper()
-	j.once(want)
+func fallback(j *job, want string) {
+	j.T.Helper()
+	j.Once(want)
 	lines := 1
-	if strings.Contains(j.err.String(), ": collectives on ") {
+	if strings.Contains(j.Err.String(), ": collectives on ") {
 		lines = 2
 	}
-	if n := strings.Count(j.err.String(), "\n"); n != lines {
-		j.t.Errorf("%d lines, want %d:\n%s", n, lines, &j.err)
+	if n := strings.Count(j.Err.String(), "\n"); n != lines {
+		j.T.Errorf("%d lines, want %d:\n%s", n, lines, &j.Err)
 	}
 }
 
@@ -150,11 +150,11 @@ func TestCopyRefused(t *testing.T) {
 			if who == "all" {
 				concerned = "0"
 			}
-			j.run(0, `^large of 4`, `^rank `+concerned+` counts \d+ fallbacks`)
-			j.fallback(`^mpirun: ranks? ` + concerned + `\b.*: large messages between processes of this host are copied twice.*process_vm_readv.*operation not permitted`)
-			h := hydra(t, "-n 4", "dumb", who).env("OMPI_MCA_btl=self,sm")
-			h.run(0, `^large of 4`)
-			h.fallback(`^ompi: rank \d: large messages.*copied twice`)
+			j.Run(0, `^large of 4`, `^rank `+concerned+` counts \d+ fallbacks`)
+			fallback(j, `^mpirun: ranks? `+concerned+`\b.*: large messages between processes of this host are copied twice.*process_vm_readv.*operation not permitted`)
+			h := hydra(t, "-n 4", "dumb", who).Env("OMPI_MCA_btl=self,sm")
+			h.Run(0, `^large of 4`)
+			fallback(h, `^ompi: rank \d: large messages.*copied twice`)
 		})
 	}
 }
@@ -173,11 +173,11 @@ func TestExecuteOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, btl := range []string{"self,sm", "self,sm,tcp"} {
-		j := mpirun(t, "-n 3 --mca btl "+btl, "large").program(prog)
-		j.cmd.Dir = dir
-		j.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		j.run(0, `^large of 3`)
-		j.fallback(`copied twice.*process_vm_readv`)
+		j := program(mpirun(t, "-n 3 --mca btl "+btl, "large"), prog)
+		j.Cmd.Dir = dir
+		j.Cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		j.Run(0, `^large of 3`)
+		fallback(j, `copied twice.*process_vm_readv`)
 	}
 }
 
@@ -204,9 +204,9 @@ func TestCopyChosen(t *testing.T) {
 		t.Run(strings.ReplaceAll(words, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			j := mpirun(t, "-n 3 "+words, "large")
-			j.run(0, `^large of 3`)
-			if j.err.String() != "" {
-				t.Errorf("stderr: %s", &j.err)
+			j.Run(0, `^large of 3`)
+			if j.Err.String() != "" {
+				t.Errorf("stderr: %s", &j.Err)
 			}
 		})
 	}
@@ -222,12 +222,12 @@ func TestMemoryRefused(t *testing.T) {
 			if who == "all" {
 				concerned = "0"
 			}
-			j.run(0, `^large of 3`, `^rank `+concerned+` counts 1 fallbacks`)
-			j.fallback(`^mpirun: ranks? ` + concerned + `\b.*: no shared memory on this host, using tcp instead: .*ulimit -f`)
-			hydra(t, "-n 3", "sizelimit", who).run(0, `^large of 3`, `^ompi: rank \d: no shared memory on this host, using tcp instead: .*ulimit -f`)
+			j.Run(0, `^large of 3`, `^rank `+concerned+` counts 1 fallbacks`)
+			fallback(j, `^mpirun: ranks? `+concerned+`\b.*: no shared memory on this host, using tcp instead: .*ulimit -f`)
+			hydra(t, "-n 3", "sizelimit", who).Run(0, `^large of 3`, `^ompi: rank \d: no shared memory on this host, using tcp instead: .*ulimit -f`)
 			j = mpirun(t, "-n 3 --mca btl self,sm", "sizelimit", who)
-			j.run(-1, `^mpirun: ranks? `+concerned+`\b.* failed: Init: .*parameter btl allows nothing else.*ulimit -f`)
-			j.once(`^mpirun: `)
+			j.Run(-1, `^mpirun: ranks? `+concerned+`\b.* failed: Init: .*parameter btl allows nothing else.*ulimit -f`)
+			j.Once(`^mpirun: `)
 		})
 	}
 }
@@ -239,17 +239,17 @@ func TestShellLimit(t *testing.T) {
 		t.Skip("there is no shell: ", err)
 	}
 	j := mpirun(t, "-n 2", "large")
-	words := append([]string{sh, "-c", `ulimit -f 64; exec "$0" "$@"`}, j.cmd.Args...)
-	j.cmd.Path, j.cmd.Args = sh, words
-	j.run(0, `^large of 2`)
-	j.fallback(`no shared memory.*ulimit -f`)
+	words := append([]string{sh, "-c", `ulimit -f 64; exec "$0" "$@"`}, j.Cmd.Args...)
+	j.Cmd.Path, j.Cmd.Args = sh, words
+	j.Run(0, `^large of 2`)
+	fallback(j, `no shared memory.*ulimit -f`)
 }
 
 // TestSegmentTooSmall: a segment in which the rings do not fit.
 func TestSegmentTooSmall(t *testing.T) {
 	j := mpirun(t, "-n 4 --mca shm_segment_size "+strconv.Itoa(64<<10), "large")
-	j.run(0, `^large of 4`)
-	j.fallback(`^mpirun: ranks 0-3 on \S+: shared memory is not used with all ranks.*shm_segment_size`)
+	j.Run(0, `^large of 4`)
+	fallback(j, `^mpirun: ranks 0-3 on \S+: shared memory is not used with all ranks.*shm_segment_size`)
 	j = mpirun(t, "-n 4 --mca btl self,sm --mca shm_segment_size "+strconv.Itoa(64<<10), "large")
-	j.run(-1, `failed: .*cannot be reached.*shm_segment_size`)
+	j.Run(-1, `failed: .*cannot be reached.*shm_segment_size`)
 }

@@ -42,13 +42,13 @@ func TestBadParameters(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(home, ".ompi-go", "mca-params.conf"), []byte(c.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			j := mpirun(t, "-n 3 "+c.words, "ring").env("HOME="+home, c.env)
-			j.run(int(ompi.ErrArg), append(c.wants, `^mpirun: ranks? [0-2]\S* .*failed: `)...)
-			j.once(`mpirun: `)
+			j := mpirun(t, "-n 3 "+c.words, "ring").Env("HOME="+home, c.env)
+			j.Run(int(ompi.ErrArg), append(c.wants, `^mpirun: ranks? [0-2]\S* .*failed: `)...)
+			j.Once(`mpirun: `)
 			if c.words == "" {
-				h := hydra(t, "-n 2", "ring").env("HOME="+home, c.env)
-				h.run(-1, append(c.wants, `^ompi: rank [01]: `)...)
-				h.once(`^ompi: rank `)
+				h := hydra(t, "-n 2", "ring").Env("HOME="+home, c.env)
+				h.Run(-1, append(c.wants, `^ompi: rank [01]: `)...)
+				h.Once(`^ompi: rank `)
 			}
 		})
 	}
@@ -57,17 +57,17 @@ func TestBadParameters(t *testing.T) {
 // TestForeignParameters: settings for another MPI library get one warning and do no harm.
 func TestForeignParameters(t *testing.T) {
 	for _, j := range []*job{mpirun(t, "-n 3", "ring"), hydra(t, "-n 3", "ring")} {
-		j.env("OMPI_MCA_plm_rsh_agent=ssh", "OMPI_MCA_orte_base_help_aggregate=0")
-		j.run(0, `^ring of 3`)
-		j.once(`^ompi: ignoring parameters .*plm_rsh_agent.*orte_base_help_aggregate`)
+		j.Env("OMPI_MCA_plm_rsh_agent=ssh", "OMPI_MCA_orte_base_help_aggregate=0")
+		j.Run(0, `^ring of 3`)
+		j.Once(`^ompi: ignoring parameters .*plm_rsh_agent.*orte_base_help_aggregate`)
 	}
 }
 
 // TestWithParam: a bad parameter in the program names WithParam as its source, and overrides the command line's good one.
 func TestWithParam(t *testing.T) {
 	j := mpirun(t, "-n 2 --mca btl_sm_eager_limit 4k", "withparam", "btl_sm_eager_limit", "huge")
-	j.run(1, `btl_sm_eager_limit.*huge`, `ompi\.WithParam`)
-	mpirun(t, "-n 2 --mca btl self,sm", "withparam", "btl_sm_eager_limit", "4k").run(0, `^fine`)
+	j.Run(1, `btl_sm_eager_limit.*huge`, `ompi\.WithParam`)
+	mpirun(t, "-n 2 --mca btl self,sm", "withparam", "btl_sm_eager_limit", "4k").Run(0, `^fine`)
 }
 
 func withParamProgram(args []string) error {
@@ -84,8 +84,8 @@ func withParamProgram(args []string) error {
 // TestDifferentReports: ranks that end with different errors are all heard.
 func TestDifferentReports(t *testing.T) {
 	j := mpirun(t, "-n 3", "bad", "each")
-	j.run(-1, `^mpirun: rank 0 \(pid \d+\) on \S+ failed: cause 0`, `^mpirun: rank 2 \(pid \d+\) on \S+ failed: cause 2`)
-	if n := strings.Count(j.err.String(), "mpirun: "); n != 3 {
+	j.Run(-1, `^mpirun: rank 0 \(pid \d+\) on \S+ failed: cause 0`, `^mpirun: rank 2 \(pid \d+\) on \S+ failed: cause 2`)
+	if n := strings.Count(j.Err.String(), "mpirun: "); n != 3 {
 		t.Errorf("%d messages", n)
 	}
 }

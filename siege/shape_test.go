@@ -57,22 +57,22 @@ func TestNarrow(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(words, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			mpirun(t, words, "pingpong").run(0, `^rank 0 is done`, `^rank 1 is done`)
+			mpirun(t, words, "pingpong").Run(0, `^rank 0 is done`, `^rank 1 is done`)
 		})
 	}
 }
 
 // TestManyRanks: many more ranks than cores.
 func TestManyRanks(t *testing.T) {
-	mpirun(t, "-n 64", "ring").run(0, `^ring of 64`)
-	mpirun(t, "-n 24 --mca btl self,tcp", "ring").run(0, `^ring of 24`)
-	mpirun(t, "-n 12", "collectives").run(0, `^collectives of 12`)
+	mpirun(t, "-n 64", "ring").Run(0, `^ring of 64`)
+	mpirun(t, "-n 24 --mca btl self,tcp", "ring").Run(0, `^ring of 24`)
+	mpirun(t, "-n 12", "collectives").Run(0, `^collectives of 12`)
 	j := mpirun(t, "-n 48", "die", "panic", "barrier")
-	j.run(2, `^mpirun: rank 1 \(pid \d+\) on \S+ exited with status 2; ending the job \(47 other ranks\)`)
-	j.once(`^(mpirun|ompi): `)
+	j.Run(2, `^mpirun: rank 1 \(pid \d+\) on \S+ exited with status 2; ending the job \(47 other ranks\)`)
+	j.Once(`^(mpirun|ompi): `)
 	j = mpirun(t, "-n 48", "bad", "tag")
-	j.run(int(ompi.ErrTag), `^mpirun: rank 1 .*tag -7`)
-	j.once(`^(mpirun|ompi): `)
+	j.Run(int(ompi.ErrTag), `^mpirun: rank 1 .*tag -7`)
+	j.Once(`^(mpirun|ompi): `)
 }
 
 // TestManyGoroutines: a job of goroutine ranks.
@@ -141,9 +141,9 @@ func goroutineFall(*ompi.Comm) error { panic("enough") }
 // TestSingleton: without a launcher the program is a job of one.
 func TestSingleton(t *testing.T) {
 	for _, role := range []string{"ring", "collectives"} {
-		singleton(t, role).run(0, `^`+role+` of 1`)
+		singleton(t, role).Run(0, `^`+role+` of 1`)
 	}
-	singleton(t, "bad", "tag").run(0)
+	singleton(t, "bad", "tag").Run(0)
 }
 
 // nestedRole runs a job of goroutines inside each rank.
@@ -171,8 +171,8 @@ func nestedRole(world *ompi.Comm, args []string) error {
 
 // TestNested: ompi.Run inside a process that is a rank itself.
 func TestNested(t *testing.T) {
-	mpirun(t, "-n 2", "nested").run(0, `^ring of 2`, `^collectives of 4`)
-	singleton(t, "nested").run(0, `^ring of 1`)
+	mpirun(t, "-n 2", "nested").Run(0, `^ring of 2`, `^collectives of 4`)
+	singleton(t, "nested").Run(0, `^ring of 1`)
 }
 
 // twiceRole initialises MPI again, which a process of a launched job may do once only.
@@ -201,6 +201,6 @@ func twiceRole(world *ompi.Comm, args []string) error {
 
 // TestTwice: a second Init in a rank is an error that says so, and harms nothing.
 func TestTwice(t *testing.T) {
-	mpirun(t, "-n 2", "twice").run(0, `^Init: .*joined`, `^ring of 2`)
-	hydra(t, "-n 2", "twice").run(0, `^Init: .*joined`, `^ring of 2`)
+	mpirun(t, "-n 2", "twice").Run(0, `^Init: .*joined`, `^ring of 2`)
+	hydra(t, "-n 2", "twice").Run(0, `^Init: .*joined`, `^ring of 2`)
 }

@@ -190,13 +190,13 @@ func TestSurvivors(t *testing.T) {
 		t.Run(strings.Join([]string{btl, met, op, how}, "/"), func(t *testing.T) {
 			t.Parallel()
 			j := mpirun(t, "-n 4 --on-failure continue --mca btl "+btl, "survive", how, met, op, victim)
-			j.run(status, `^rank 2 survived`, `^rank 3 survived`, `^mpirun: rank `+victim+` \(pid \d+\) on \S+ \w+`)
-			if n := strings.Count(j.out.String(), " survived "); n != 3 {
+			j.Run(status, `^rank 2 survived`, `^rank 3 survived`, `^mpirun: rank `+victim+` \(pid \d+\) on \S+ \w+`)
+			if n := strings.Count(j.Out.String(), " survived "); n != 3 {
 				t.Errorf("%d survivors", n)
 			}
 			// The others may be done before mpirun is sure that no second report comes.
-			j.once(`^mpirun: .*(; going on with \d other ranks?|gives up)$`)
-			j.once(`^(mpirun|ompi): `)
+			j.Once(`^mpirun: .*(; going on with \d other ranks?|gives up)$`)
+			j.Once(`^(mpirun|ompi): `)
 		})
 	}
 	for _, btl := range []string{"self,sm", "self,tcp", "self,sm,tcp -x GOMAXPROCS=1 --mca mpi_sleep_after 0"} {
@@ -215,9 +215,9 @@ func TestSurvivors(t *testing.T) {
 // TestSecondDeath: the exit status is that of the first to fail, and the last survivor finishes alone.
 func TestSecondDeath(t *testing.T) {
 	j := mpirun(t, "-n 4 --on-failure continue", "deaths")
-	j.run(3, `^mpirun: rank 2 .* exited with status 3; going on with 3 other ranks$`, `^mpirun: rank 1 .* killed by signal 9.*; going on with 2 other ranks$`,
+	j.Run(3, `^mpirun: rank 2 .* exited with status 3; going on with 3 other ranks$`, `^mpirun: rank 1 .* killed by signal 9.*; going on with 2 other ranks$`,
 		`^mpirun: rank 3 .* exited with status 2; going on with 1 other rank$`, `^rank 0 is the last$`)
-	j.once(`^goroutine `)
+	j.Once(`^goroutine `)
 }
 
 // deathsRole: rank 2, 1 and 3 fall one after the other.
@@ -244,15 +244,15 @@ func deathsRole(world *ompi.Comm, _ []string) error {
 func TestEarlyDeath(t *testing.T) {
 	for _, how := range []string{"before", "params"} {
 		j := mpirun(t, "-n 3", "early", how)
-		j.run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ .*; ending the job \(2 other ranks\)`)
-		j.once(`^(mpirun|ompi): `)
+		j.Run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ .*; ending the job \(2 other ranks\)`)
+		j.Once(`^(mpirun|ompi): `)
 		for _, btl := range []string{"self,sm", "self,tcp", "self,sm,tcp"} {
 			j := mpirun(t, "-n 3 --on-failure continue --mca btl "+btl, "early", how)
-			j.run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ `, `^rank 0 heard`, `^rank 2 heard`)
-			j.once(`^(mpirun|ompi): `)
+			j.Run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ `, `^rank 0 heard`, `^rank 2 heard`)
+			j.Once(`^(mpirun|ompi): `)
 		}
 		if how != "before" { // Hydra goes on waiting for one that has not yet called it
-			hydra(t, "-n 3", "early", how).run(-1)
+			hydra(t, "-n 3", "early", how).Run(-1)
 		}
 	}
 }

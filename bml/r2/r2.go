@@ -22,7 +22,9 @@ func (component) Name() string      { return "r2" }
 func (component) Options() any      { return nil }
 
 func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
-	return &manager{modules: modules, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts)}, nil
+	return &manager{
+		modules: modules, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts), failed: make(map[way]struct{}),
+	}, nil
 }
 
 type key struct {
@@ -30,10 +32,17 @@ type key struct {
 	class  core.Locality
 }
 
+// way is a module's connection to a process.
+type way struct {
+	module btl.Module
+	rank   int
+}
+
 type manager struct {
 	modules []btl.Module
 	eps     []*bml.Endpoint // by job rank; nil until first used
 	counts  map[key]*bml.Counts
+	failed  map[way]struct{}
 }
 
 func (m *manager) Modules() []btl.Module { return m.modules }
@@ -45,7 +54,13 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 	}
 	var paths []*bml.Path
 	var reasons []string
+	reduced := false
 	for _, mod := range m.modules {
+		if _, failed := m.failed[way{mod, p.Rank}]; failed {
+			reduced = true
+			reasons = append(reasons, mod.Name()+": its connection has failed")
+			continue
+		}
 		eps, errs := mod.AddProcs([]*core.Proc{p})
 		if eps[0] == nil {
 			reasons = append(reasons, fmt.Sprintf("%s: %v", mod.Name(), errs[0]))
@@ -57,7 +72,7 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 		return nil, &core.Error{Class: core.ErrOther, Peer: core.Undefined, Index: -1,
 			Err: fmt.Errorf("rank %d (%s) cannot be reached: %s; check the parameter btl", p.Rank, p.Locality, reachText(reasons))}
 	}
-	ep := &bml.Endpoint{Proc: p}
+	ep := &bml.Endpoint{Proc: p, Reduced: reduced}
 	arrange(ep, paths)
 	m.eps[p.Rank] = ep
 	return ep, nil
@@ -111,14 +126,18 @@ func arrange(ep *bml.Endpoint, paths []*bml.Path) {
 
 // Drop implements bml.Manager.
 func (m *manager) Drop(mod btl.Module, p *core.Proc) bool {
+	m.failed[way{mod, p.Rank}] = struct{}{}
 	ep := m.eps[p.Rank]
 	if ep == nil {
-		return false
+		// The process has used it, this one has not. Whether there is another way is looked for now.
+		_, err := m.Endpoint(p)
+		return err == nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(ep.Bulk), func(q *bml.Path) bool { return q.Module == mod })
 	if len(rest) == 0 {
 		return false
 	}
+	ep.Reduced = ep.Reduced || len(rest) < len(ep.Bulk)
 	arrange(ep, rest)
 	return true
 }

@@ -74,10 +74,11 @@ func (s *Script) Open(env *btl.Env) ([]btl.Module, error) {
 	s.mu.Lock()
 	s.modules[env.Job.Rank()] = m
 	s.mu.Unlock()
+	m.outer = m
 	if s.Gets {
-		return []btl.Module{&scriptRegistrar{m}}, nil
+		m.outer = &scriptRegistrar{m}
 	}
-	return []btl.Module{m}, nil
+	return []btl.Module{m.outer}, nil
 }
 
 // Frames are the messages on their way, oldest first.
@@ -113,6 +114,18 @@ func (s *Script) FailGets(err error) {
 // Deliver hands a frame to its receiver, into its own memory when the handler wants to place it.
 func (s *Script) Deliver(f *Frame) {
 	m := s.remove(f)
+	s.hand(f)
+	m.complete(f, nil)
+}
+
+// Doubt delivers a frame, and yet tells its sender that it broke down on the way.
+func (s *Script) Doubt(f *Frame, err error) {
+	m := s.remove(f)
+	s.hand(f)
+	m.complete(f, err)
+}
+
+func (s *Script) hand(f *Frame) {
 	to := s.module(f.To)
 	to.env.Engine.Lock()
 	h := to.env.Dispatch.Handlers[f.Tag]
@@ -128,7 +141,6 @@ func (s *Script) Deliver(f *Frame) {
 		h.Receive(f.From, f.Hdr, f.Payload)
 	}
 	to.env.Engine.Unlock()
-	m.complete(f, nil)
 }
 
 // DeliverAll delivers the oldest frame until there are none, also those sent meanwhile, and returns how many.
@@ -150,7 +162,7 @@ func (s *Script) Fail(rank, peer int, dead bool, cause error) {
 	m.env.Engine.Lock()
 	defer m.env.Engine.Unlock()
 	m.failed = append(m.failed, peer)
-	m.env.Upcalls.EndpointFailed(m.self(), m.env.Procs[peer], dead, cause)
+	m.env.Upcalls.EndpointFailed(m.outer, m.env.Procs[peer], dead, cause)
 }
 
 func (s *Script) module(rank int) *scriptModule {
@@ -187,19 +199,13 @@ func (s *Script) add(f *Frame) bool {
 type scriptModule struct {
 	s      *Script
 	env    *btl.Env
+	outer  btl.Module               // the module as the floor above knows it
 	memory map[btl.MemHandle][]byte // guarded by s.mu
 	last   uint64
 	failed []int
 }
 
 type scriptRegistrar struct{ *scriptModule }
-
-func (m *scriptModule) self() btl.Module {
-	if m.s.Gets {
-		return &scriptRegistrar{m}
-	}
-	return m
-}
 
 func (m *scriptModule) complete(f *Frame, err error) {
 	if f.frag == nil {

@@ -24,7 +24,7 @@ import (
 func init() { mca.Register(component{}) }
 
 type options struct {
-	EagerLimit     int64 `mca:"eager_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
+	EagerLimit     int64 `mca:"eager_limit" default:"64k" min:"0" level:"4" unit:"bytes" settable:"true" help:"largest message, header included, sent before it is matched"`
 	RndvEagerLimit int64 `mca:"rndv_eager_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"payload that travels with a rendezvous header"`
 	MaxSendSize    int64 `mca:"max_send_size" default:"256k" min:"128" max:"1g" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	MinGetSize     int64 `mca:"min_get_size" default:"64k" min:"0" level:"5" unit:"bytes" help:"contiguous messages from this size on are copied once, from buffer to buffer"`
@@ -39,6 +39,11 @@ func (component) Options() any      { return new(options) }
 func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	m := &module{env: env}
 	if err := env.Params.Decode("btl", "self", &m.opts); err != nil {
+		return nil, err
+	}
+	if err := env.Params.Watch("btl", "self", func(into any) (func(), error) {
+		return func() { m.opts.EagerLimit = into.(*options).EagerLimit }, nil
+	}); err != nil {
 		return nil, err
 	}
 	env.Engine.Lock()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/shm"
 )
 
@@ -19,7 +20,8 @@ type endpoint struct {
 	inline int   // largest inline payload
 	noCopy error // why Get is not possible
 	dead   error
-	fenced atomic.Uint32 // target of the barrier where membarrier is missing
+	report *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
+	fenced atomic.Uint32   // target of the barrier where membarrier is missing
 }
 
 // connect makes the ring and offers it to the peer.
@@ -51,9 +53,18 @@ func (ep *endpoint) full() error {
 	case ep.dead != nil:
 		return ep.dead
 	case ep.ring.bad:
-		return fmt.Errorf("btl sm: rank %d wrote garbage into shared memory", ep.proc.Rank)
+		if ep.report == nil { // not from inside Send
+			ep.report = ep.m.engine.AddTimer(0, ep)
+		}
+		return ep.m.garbage(ep.proc.Rank)
 	}
 	return btl.ErrAgain
+}
+
+// Expired is the timer's call.
+func (ep *endpoint) Expired() {
+	ep.dead = ep.m.garbage(ep.proc.Rank)
+	ep.m.env.Upcalls.EndpointFailed(ep.m, ep.proc, true, ep.dead)
 }
 
 // ring the peer if it sleeps. Its flag is read after the slot was written: where the reader of the flag cannot be sure that the

@@ -1,10 +1,12 @@
 package sm
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
 	"github.com/ompi-go/ompi-go/shm"
 )
@@ -122,7 +124,7 @@ func TestGarbage(t *testing.T) {
 		c.write(d)
 		d.Ranks[1].Poll()
 		f := d.Ranks[1].Failures()
-		if len(f) != 1 || f[0].Rank != 0 || f[0].Dead || !strings.Contains(f[0].Cause.Error(), "garbage") {
+		if len(f) != 1 || f[0].Rank != 0 || !f[0].Dead || !strings.Contains(f[0].Cause.Error(), "garbage") {
 			t.Errorf("%s: failures %+v", c.name, f)
 		}
 		d.Ranks[1].Poll()
@@ -197,5 +199,29 @@ func TestGetBounds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBadHeadTold: a receiver that says it has read what was never written is given up, as soon as the sender looks, also by those who
+// only receive from it.
+func TestBadHeadTold(t *testing.T) {
+	d := newDuo(t, btltest.Config{}, geometry{slots: 8, data: 256})
+	d.connect(t)
+	*(*uint32)(unsafe.Add(d.ep.ring.box, line)) = 1 << 20
+	var err error
+	for range 9 {
+		d.Ranks[0].Do(func() { _, err = d.ep.Send(btltest.NewFrag(&btltest.Completions{}, tag, 0, 16, 0)) })
+	}
+	if err == nil || errors.Is(err, btl.ErrAgain) || len(d.Ranks[0].Failures()) != 0 {
+		t.Errorf("Send into a ring whose head is wrong: %v; failures from inside Send: %v", err, d.Ranks[0].Failures())
+	}
+	d.Until(t, "the failure", func() bool { return len(d.Ranks[0].Failures()) == 1 })
+	if f := d.Ranks[0].Failures()[0]; f.Rank != 1 || !f.Dead || !strings.Contains(f.Cause.Error(), "garbage") {
+		t.Errorf("failure %+v", f)
+	}
+	d.Ranks[0].Do(func() { _, err = d.ep.Send(btltest.NewFrag(&btltest.Completions{}, tag, 0, 16, 0)) })
+	d.Poll()
+	if err == nil || len(d.Ranks[0].Failures()) != 1 {
+		t.Errorf("afterwards: %v, failures %v", err, d.Ranks[0].Failures())
 	}
 }

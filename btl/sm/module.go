@@ -131,12 +131,13 @@ func (d *death) Ready(uint32) {
 		}
 		c.abort(fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
 	}
+	ended := fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
 	for _, ep := range m.eps {
 		if ep.proc == d.proc {
-			ep.dead = fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
-			m.env.Upcalls.EndpointFailed(m, d.proc, true, ep.dead)
+			ep.dead = ended
 		}
 	}
+	m.env.Upcalls.EndpointFailed(m, d.proc, true, ended)
 }
 
 // pollBurst bounds how many messages of one peer are handled before the others get a look.
@@ -225,21 +226,27 @@ func (m *module) consumed(c *consumer) int {
 	return 1
 }
 
-// broken stops listening to a peer that writes what no peer of ours would.
+// broken stops listening to a peer that writes what no peer of ours would. It counts as dead: there is no telling what it had sent
+// besides.
 func (m *module) broken(c *consumer) {
-	c.abort(fmt.Errorf("rank %d wrote garbage into shared memory", c.peer))
+	cause := m.garbage(c.peer)
+	c.abort(cause)
 	for i, r := range m.rings {
 		if r == c {
 			m.rings = append(m.rings[:i:i], m.rings[i+1:]...)
 		}
 	}
-	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], false, fmt.Errorf("rank %d wrote garbage into shared memory", c.peer))
+	m.env.Upcalls.EndpointFailed(m, m.env.Procs[c.peer], true, cause)
+}
+
+func (m *module) garbage(rank int) error {
+	return fmt.Errorf("btl sm: rank %d wrote garbage into shared memory", rank)
 }
 
 // accept takes a ring that a peer offers.
 func (m *module) accept(rank int, p shm.Piece) {
 	fail := func(err error) {
-		m.env.Upcalls.EndpointFailed(m, m.env.Procs[rank], false, fmt.Errorf("shared memory with rank %d: %w", rank, err))
+		m.env.Upcalls.EndpointFailed(m, m.env.Procs[rank], true, fmt.Errorf("shared memory with rank %d: %w", rank, err))
 	}
 	for _, c := range m.rings {
 		if c.peer == rank {
@@ -276,6 +283,9 @@ func (m *module) Close() error {
 	for _, w := range m.pids {
 		m.engine.RemoveFD(w.reg)
 		unix.Close(w.fd)
+	}
+	for _, ep := range m.eps {
+		m.engine.StopTimer(ep.report)
 	}
 	m.pids, m.rings, m.eps = nil, nil, nil
 	return nil

@@ -20,7 +20,7 @@ type component struct{}
 
 // Options are the component's parameters.
 type Options struct {
-	EagerLimit   int64  `mca:"eager_limit" default:"4k" min:"0" max:"1m" level:"4" unit:"bytes" help:"largest message, header included, that is copied through shared memory before it is matched"`
+	EagerLimit   int64  `mca:"eager_limit" default:"4k" min:"0" max:"1m" level:"4" unit:"bytes" settable:"true" help:"largest message, header included, that is copied through shared memory before it is matched"`
 	RndvEager    int64  `mca:"rndv_eager_limit" default:"0" min:"0" max:"1m" level:"5" unit:"bytes" help:"bytes that travel with a rendezvous header"`
 	MaxSend      int64  `mca:"max_send_size" default:"32k" min:"256" max:"4m" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	SingleCopy   string `mca:"single_copy_mechanism" default:"auto" enum:"auto|cma|none" level:"3" help:"how a receiver reads large messages of another process: cma is process_vm_readv; none copies through shared memory; auto tries cma with each peer"`
@@ -47,6 +47,16 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	}
 	m := &module{env: env, shm: env.Shm, engine: env.Engine, dispatch: env.Dispatch}
 	if err := env.Params.Decode("btl", "sm", &m.opt); err != nil {
+		return nil, err
+	}
+	most := max(m.opt.MaxSend, m.opt.EagerLimit) // for which rings are made
+	if err := env.Params.Watch("btl", "sm", func(into any) (func(), error) {
+		n := into.(*Options).EagerLimit
+		if n > most {
+			return nil, fmt.Errorf("the rings are made for messages of at most %d bytes, the larger of btl_sm_eager_limit and btl_sm_max_send_size at start", most)
+		}
+		return func() { m.opt.EagerLimit = n }, nil
+	}); err != nil {
 		return nil, err
 	}
 	m.geo = geometry{slots: ceilPow2(uint32(m.opt.FifoSize))}

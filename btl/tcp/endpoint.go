@@ -3,6 +3,7 @@ package tcp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
@@ -18,6 +19,7 @@ type endpoint struct {
 	// only is the endpoint's single link while it is up, the fast path. With several links it is nil.
 	only    *link
 	links   []*link // link 0 exists from the beginning, the others once their number is agreed
+	agreed  int     // the number of links; 0: not yet
 	multi   bool    // several links are agreed: frames are kept until acknowledged
 	next    int     // where to look for a free link first
 	peerMax uint32  // the peer's largest message, as it said
@@ -131,12 +133,15 @@ func (ep *endpoint) name() string {
 
 // agree is told of each link that comes up what the peer said in the handshake. With link 0 the number of links is settled; the
 // lower rank opens the others.
-func (ep *endpoint) agree(h *hello) {
-	ep.peerMax = h.maxFrame
-	n := min(int(h.links), ep.m.opts.Links)
+func (ep *endpoint) agree(h *hello) error {
+	n := max(1, min(int(h.links), ep.m.opts.Links))
+	if ep.agreed != 0 && (n != ep.agreed || h.maxFrame != ep.peerMax) {
+		return fmt.Errorf("%d links and messages of %d bytes; agreed were %d and %d", h.links, h.maxFrame, ep.agreed, ep.peerMax)
+	}
+	ep.agreed, ep.peerMax = n, h.maxFrame
 	if n == 1 {
 		ep.only = ep.links[0]
-		return
+		return nil
 	}
 	ep.multi = true
 	for len(ep.links) < n {
@@ -149,6 +154,7 @@ func (ep *endpoint) agree(h *hello) {
 			}
 		}
 	}
+	return nil
 }
 
 // live reports whether a link besides l works, or may yet.
@@ -161,12 +167,13 @@ func (ep *endpoint) live(l *link) bool {
 	return false
 }
 
-// fail gives the peer up: everything it owns is given back with the error, and Poll tells the upper layer.
+// fail gives the peer up: everything it owns is given back with the error, and Poll tells the upper layer. Once there was a connection,
+// messages that were done for this end may have been lost on the way, so that nobody can go on with the peer.
 func (ep *endpoint) fail(cause error, dead bool) {
 	if ep.err != nil {
 		return
 	}
-	ep.err, ep.dead = cause, dead
+	ep.err, ep.dead = cause, dead || slices.ContainsFunc(ep.links, func(l *link) bool { return l.cache != nil })
 	ep.release(cause)
 	ep.m.attend(ep)
 }

@@ -62,7 +62,7 @@ func (l *link) becomeUp(c *conn) {
 	l.cache = make([]byte, l.m.opts.EndpointCache)
 	l.small = make([]byte, smallSize)
 	l.tx = txIdle
-	l.ep.agree(&c.peer)
+	disagreed := l.ep.agree(&c.peer)
 	if l.ep.multi {
 		l.win = newWindow()
 	}
@@ -74,6 +74,10 @@ func (l *link) becomeUp(c *conn) {
 	}
 	l.m.engine.PollFDsEvery(16)
 	l.m.stats.Connected++
+	if disagreed != nil {
+		l.violated("another greeting than on its first link: %w", disagreed)
+		return
+	}
 	l.m.warm(l)
 }
 

@@ -65,6 +65,16 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	if err := env.Params.Decode("btl", "tcp", &m.opts); err != nil {
 		return nil, err
 	}
+	m.opts.frame = m.opts.maxFrame()
+	if err := env.Params.Watch("btl", "tcp", func(into any) (func(), error) {
+		n := into.(*options).EagerLimit
+		if most := m.opts.frame; n > most {
+			return nil, fmt.Errorf("peers have been promised messages of at most %d bytes, the largest of btl_tcp_eager_limit and btl_tcp_max_send_size at start", most)
+		}
+		return func() { m.opts.EagerLimit = n }, nil
+	}); err != nil {
+		return nil, err
+	}
 	if env.Job.Size() == 1 {
 		return nil, fmt.Errorf("%w: tcp: the job has one rank, there is nobody to connect to", btl.ErrUnavailable)
 	}

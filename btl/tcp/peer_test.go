@@ -213,7 +213,7 @@ func TestViolation(t *testing.T) {
 			sendRaw(moduleOf(w.Ranks[0]).eps[1].only.fd, &b[0], len(b))
 		})
 		w.Until(t, "the failure", func() bool { return len(w.Ranks[1].Failures()) == 1 })
-		if fail := w.Ranks[1].Failures()[0]; fail.Dead || !strings.Contains(fail.Cause.Error(), "broke the protocol") {
+		if fail := w.Ranks[1].Failures()[0]; !fail.Dead || !strings.Contains(fail.Cause.Error(), "broke the protocol") {
 			t.Errorf("%s: %+v", name, fail)
 		}
 	}
@@ -275,5 +275,28 @@ func TestTimeoutOfAddress(t *testing.T) {
 	})
 	if err := sendError(t, w, 0, 1); !strings.Contains(err.Error(), fmt.Sprintf("no answer within %v", 5*time.Second)) {
 		t.Errorf("Send: %v", err)
+	}
+}
+
+// TestAgree: what the first link settled holds for the others.
+func TestAgree(t *testing.T) {
+	w, _ := newWorld(t, 2, map[string]string{"btl_tcp_links": "4"}, nil)
+	ep := newEndpoint(moduleOf(w.Ranks[1]), w.Ranks[1].Env.Procs[0])
+	for _, c := range []struct {
+		h  hello
+		ok bool
+	}{
+		{hello{links: 2, maxFrame: 1000}, true},
+		{hello{links: 2, maxFrame: 1000}, true},
+		{hello{links: 1, maxFrame: 1000}, false},
+		{hello{links: 4, maxFrame: 1000}, false},
+		{hello{links: 2, maxFrame: 2000}, false},
+	} {
+		if err := ep.agree(&c.h); (err == nil) != c.ok {
+			t.Errorf("%d links and messages of %d bytes: %v", c.h.links, c.h.maxFrame, err)
+		}
+	}
+	if !ep.multi || ep.only != nil || len(ep.links) != 2 || ep.peerMax != 1000 {
+		t.Errorf("agreed on %d links and messages of %d bytes", len(ep.links), ep.peerMax)
 	}
 }

@@ -44,7 +44,7 @@ type options struct {
 	WindowLoopback int           `mca:"window_loopback" default:"768k" min:"0" max:"1g" level:"5" unit:"bytes" help:"largest receive window of a connection inside this host: what is under way should fit the caches; 0: the kernel tunes it"`
 	UseNagle       bool          `mca:"use_nagle" default:"false" level:"4" help:"let the kernel hold small writes back until earlier ones are acknowledged"`
 	EndpointCache  int           `mca:"endpoint_cache" default:"30720" min:"8k" max:"16m" level:"4" unit:"bytes" help:"receive buffer of a connection, from which small messages are cut"`
-	EagerLimit     int64         `mca:"eager_limit" default:"64k" min:"0" max:"256m" level:"4" unit:"bytes" help:"largest message, header included, sent before it is matched"`
+	EagerLimit     int64         `mca:"eager_limit" default:"64k" min:"0" max:"256m" level:"4" unit:"bytes" settable:"true" help:"largest message, header included, sent before it is matched"`
 	RndvEagerLimit int64         `mca:"rndv_eager_limit" default:"0" min:"0" max:"256m" level:"4" unit:"bytes" help:"payload that travels with a rendezvous header"`
 	MaxSendSize    int64         `mca:"max_send_size" default:"1m" min:"128" max:"256m" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	Latency        int           `mca:"latency" default:"100" min:"0" level:"5" unit:"microseconds" help:"latency told to the upper layer, which prefers the least for small messages"`
@@ -52,6 +52,8 @@ type options struct {
 	Exclusivity    int           `mca:"exclusivity" default:"100" min:"0" level:"7" help:"a peer is reached only by the most exclusive of the BTLs that reach it"`
 	ConnectTimeout time.Duration `mca:"connect_timeout" default:"5s" min:"10ms" level:"5" help:"how long an address may take to answer before the next is tried, and a caller to say who it is"`
 	KeepaliveTime  time.Duration `mca:"keepalive_time" default:"60s" min:"0" level:"6" help:"idle time after which the kernel asks whether the peer's host is still there; 0: never"`
+
+	frame int64 // maxFrame at start, which peers are told; 0: not yet
 }
 
 // Validate checks what single bounds cannot.
@@ -74,6 +76,9 @@ func (o *options) Validate() error {
 
 // maxFrame is the largest message, header included, that this side sends.
 func (o *options) maxFrame() int64 {
+	if o.frame != 0 {
+		return o.frame
+	}
 	return max(o.EagerLimit, o.RndvEagerLimit+btl.HeaderMax, o.MaxSendSize)
 }
 

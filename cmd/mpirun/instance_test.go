@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/ompi-go/ompi-go/internal/mpiruntest"
 	"github.com/ompi-go/ompi-go/ompi"
 )
 
@@ -97,14 +98,14 @@ func counters(t *testing.T, url string) map[string]float64 {
 // TestInstanceMetrics: the counters of real ranks, of which one blocks in a receive and the other is outside of MPI.
 func TestInstanceMetrics(t *testing.T) {
 	j := newJob(t, "-n", "2", "--metrics", "0", "RANK", "traffic")
-	stdin, err := j.cmd.StdinPipe()
+	stdin, err := j.Cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := j.start(2)
-	addr := regexp.MustCompile(`metrics at (http://127.0.0.1:\d+/metrics)`).FindStringSubmatch(j.err.String())
+	j.StartReady(2)
+	addr := regexp.MustCompile(`metrics at (http://127.0.0.1:\d+/metrics)`).FindStringSubmatch(j.Err.String())
 	if addr == nil {
-		t.Fatalf("no address in %s", &j.err)
+		t.Fatalf("no address in %s", &j.Err)
 	}
 	before := counters(t, addr[1])
 	for _, up := range []string{"ompi_rte_rank_up{rank=0}", "ompi_rte_rank_up{rank=1}"} {
@@ -115,15 +116,7 @@ func TestInstanceMetrics(t *testing.T) {
 	if _, err := io.WriteString(stdin, "go\n"); err != nil {
 		t.Fatal(err)
 	}
-	for n := 0; n < 2; {
-		line, err := out.ReadString('\n')
-		if err != nil {
-			t.Fatalf("%v after %q; stderr %s", err, line, &j.err)
-		}
-		if strings.HasPrefix(line, "ready") {
-			n++
-		}
-	}
+	j.Ready(2)
 
 	// Rank 1 sleeps before long; then it makes no more passes, and a scrape does not make it.
 	const sleeps, passes = "ompi_progress_sleeps_total{rank=1}", "ompi_progress_passes_total{rank=1}"
@@ -166,6 +159,5 @@ func TestInstanceMetrics(t *testing.T) {
 		t.Errorf("%d bytes sent over sm, want %d", sent, want)
 	}
 	stdin.Close()
-	j.wait()
-	j.check(0)
+	j.End(mpiruntest.Swift, 0)
 }

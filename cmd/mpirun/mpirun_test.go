@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,19 +11,16 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ompi-go/ompi-go/internal/mpiruntest"
 )
 
 // The test program is also mpirun and its ranks, so that the tests need nothing built.
-const (
-	roleVar = "OMPI_GO_MPIRUN_TEST_ROLE"
-	markVar = "OMPI_GO_MPIRUN_TEST_MARK" // inherited by all processes of one run, to find what is left of it
-)
+const roleVar = "OMPI_GO_MPIRUN_TEST_ROLE"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleVar) {
@@ -37,36 +32,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// job is one run of mpirun.
-type job struct {
-	t        *testing.T
-	cmd      *exec.Cmd
-	mark     string
-	out, err safeBuffer
-}
-
-// safeBuffer can be looked at while a process still writes to it.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
+type job = mpiruntest.Job
 
 // newJob prepares mpirun with the given words; the word RANK stands for this program as a rank.
 func newJob(t *testing.T, words ...string) *job {
 	t.Helper()
-	j := &job{t: t, mark: fmt.Sprintf("%s.%d.%d", t.Name(), os.Getpid(), time.Now().UnixNano())}
 	var args []string
 	for _, w := range words {
 		if w == "RANK" {
@@ -75,113 +45,30 @@ func newJob(t *testing.T, words ...string) *job {
 			args = append(args, w)
 		}
 	}
-	j.cmd = exec.CommandContext(t.Context(), os.Args[0], args...)
-	// Under the race detector each process would sleep for a second at its end.
-	j.cmd.Env = append(os.Environ(), roleVar+"=mpirun", markVar+"="+j.mark, "GORACE=atexit_sleep_ms=0")
-	j.cmd.Stdout, j.cmd.Stderr = &j.out, &j.err
-	j.cmd.WaitDelay = 5 * time.Second
-	return j
-}
-
-// run runs it to the end and checks the exit status, what must be in the output, and that no process is left.
-func (j *job) run(status int, wants ...string) {
-	j.t.Helper()
-	err := j.cmd.Run()
-	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
-		j.t.Fatal(err)
-	}
-	j.check(status, wants...)
-}
-
-func (j *job) check(status int, wants ...string) {
-	j.t.Helper()
-	if got := j.cmd.ProcessState.ExitCode(); got != status {
-		j.t.Errorf("exit status %d, want %d", got, status)
-	}
-	for _, want := range wants {
-		if ok, err := regexp.MatchString("(?m)"+want, j.out.String()+j.err.String()); !ok || err != nil {
-			j.t.Errorf("no %q", want)
-		}
-	}
-	if left := j.left(); len(left) > 0 {
-		j.t.Errorf("processes left: %v", left)
-	}
-	if j.t.Failed() {
-		j.t.Logf("%q\n--- stdout\n%s--- stderr\n%s", j.cmd.Args[1:], &j.out, &j.err)
-	}
-}
-
-// left returns the processes of the run that still live.
-func (j *job) left() (pids []int) {
-	dirs, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		j.t.Fatal(err)
-	}
-	for _, name := range dirs {
-		// A process may be gone meanwhile; a zombie's environment is empty.
-		if env, err := os.ReadFile(name); err == nil && bytes.Contains(env, []byte(markVar+"="+j.mark+"\x00")) {
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-			if err != nil {
-				j.t.Fatal(err)
-			}
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// start starts it with a pipe instead of the collected output, and waits until n lines begin with "ready".
-func (j *job) start(n int) *bufio.Reader {
-	j.t.Helper()
-	j.cmd.Stdout = nil
-	pipe, err := j.cmd.StdoutPipe()
-	if err != nil {
-		j.t.Fatal(err)
-	}
-	if err := j.cmd.Start(); err != nil {
-		j.t.Fatal(err)
-	}
-	out := bufio.NewReader(pipe)
-	for n > 0 {
-		line, err := out.ReadString('\n')
-		if err != nil {
-			j.t.Fatalf("%v after %q; stderr %s", err, line, &j.err)
-		}
-		if strings.HasPrefix(line, "ready") {
-			n--
-		}
-	}
-	return out
-}
-
-func (j *job) wait() {
-	j.t.Helper()
-	if _, ok := errors.AsType[*exec.ExitError](j.cmd.Wait()); !ok && j.cmd.ProcessState == nil {
-		j.t.Fatal("mpirun does not end")
-	}
+	return mpiruntest.New(t, os.Args[0], args...).Env(roleVar + "=mpirun")
 }
 
 func TestHello(t *testing.T) {
 	j := newJob(t, "-n", "4", "RANK", "hello")
-	j.run(0, `^rank 0 of 4 by mpirun, local \[0 1 2 3\]`, `^rank 3 of 4`)
-	keys := regexp.MustCompile(`key (\w+)`).FindAllString(j.out.String(), -1)
+	j.Run(0, `^rank 0 of 4 by mpirun, local \[0 1 2 3\]`, `^rank 3 of 4`)
+	keys := regexp.MustCompile(`key (\w+)`).FindAllString(j.Out.String(), -1)
 	slices.Sort(keys)
 	if len(slices.Compact(keys)) != 1 {
 		t.Errorf("the ranks have different secrets")
 	}
-	if j.err.String() != "" {
-		t.Errorf("stderr: %s", &j.err)
+	if j.Err.String() != "" {
+		t.Errorf("stderr: %s", &j.Err)
 	}
 }
 
 func TestDefaultRanks(t *testing.T) {
-	newJob(t, "RANK", "hello").run(0, `^rank 0 of [1-9]\d* by mpirun`)
+	newJob(t, "RANK", "hello").Run(0, `^rank 0 of [1-9]\d* by mpirun`)
 }
 
 func TestManyRanks(t *testing.T) {
 	j := newJob(t, "-n", "64", "RANK", "hello")
-	j.run(0)
-	if n := strings.Count(j.out.String(), "of 64 by mpirun"); n != 64 {
+	j.Run(0)
+	if n := strings.Count(j.Out.String(), "of 64 by mpirun"); n != 64 {
 		t.Errorf("%d ranks said hello", n)
 	}
 }
@@ -204,16 +91,16 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(c.role, func(t *testing.T) {
 			j := newJob(t, append([]string{"-n", "3", "RANK"}, strings.Fields(c.role)...)...)
-			j.run(c.status, c.want)
-			if n := strings.Count(j.err.String(), "mpirun:"); n != 1 {
-				t.Errorf("%d messages:\n%s", n, &j.err)
+			j.Run(c.status, c.want)
+			if n := strings.Count(j.Err.String(), "mpirun:"); n != 1 {
+				t.Errorf("%d messages:\n%s", n, &j.Err)
 			}
 		})
 	}
 }
 
 func TestSurvive(t *testing.T) {
-	newJob(t, "-n", "3", "--on-failure", "continue", "RANK", "survive").run(4,
+	newJob(t, "-n", "3", "--on-failure", "continue", "RANK", "survive").Run(4,
 		`^heard of rank 1: rank 1 \(pid \d+\) on \S+ exited with status 4\nheard of rank 1`,
 		`^mpirun: rank 1 \(pid \d+\) on \S+ exited with status 4; going on with 2 other ranks`)
 }
@@ -222,12 +109,11 @@ func TestSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			j := newJob(t, "-n", "2", "RANK", "hang")
-			j.start(2)
-			if err := j.cmd.Process.Signal(sig); err != nil {
+			j.StartReady(2)
+			if err := j.Cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			j.wait()
-			j.check(128+int(sig), fmt.Sprintf(`^mpirun: got signal %d \(%v\); ending the job \(2 ranks\)`, sig, sig))
+			j.End(mpiruntest.Swift, 128+int(sig), fmt.Sprintf(`^mpirun: got signal %d \(%v\); ending the job \(2 ranks\)`, sig, sig))
 		})
 	}
 }
@@ -235,33 +121,26 @@ func TestSignals(t *testing.T) {
 // TestKilled: nothing, not even a word, outlives mpirun when it is killed.
 func TestKilled(t *testing.T) {
 	j := newJob(t, "-n", "3", "RANK", "hang")
-	out := j.start(3)
-	if err := j.cmd.Process.Kill(); err != nil {
+	j.StartReady(3)
+	if err := j.Cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	// The end of the ranks' output is the end of the ranks.
-	if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
-		t.Errorf("after the end: %q, %v", rest, err)
-	}
-	j.wait()
-	for deadline := time.Now().Add(10 * time.Second); len(j.left()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("left: %v", j.left())
-		}
-	}
-	if j.err.String() != "" {
-		t.Errorf("stderr: %s", &j.err)
+	j.WaitOutput() // the end of the ranks' output is the end of the ranks
+	j.Linger = mpiruntest.Swift
+	j.End(mpiruntest.Swift, -1)
+	if rest := j.Out.String() + j.Err.String(); rest != "" {
+		t.Errorf("after the end: %q", rest)
 	}
 }
 
 func TestStopped(t *testing.T) {
 	j := newJob(t, "-n", "2", "RANK", "hang")
-	j.start(2)
+	j.StartReady(2)
 	states := func(want string) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 			all := ""
-			for _, pid := range j.left() {
+			for _, pid := range j.Processes() {
 				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 				if err != nil {
 					t.Fatal(err)
@@ -281,34 +160,33 @@ func TestStopped(t *testing.T) {
 		sig  syscall.Signal
 		want string
 	}{{syscall.SIGTSTP, "T"}, {syscall.SIGCONT, "S"}, {syscall.SIGTERM, ""}} {
-		if err := j.cmd.Process.Signal(step.sig); err != nil {
+		if err := j.Cmd.Process.Signal(step.sig); err != nil {
 			t.Fatal(err)
 		}
 		if step.want != "" {
 			states(step.want)
 		}
 	}
-	j.wait()
-	j.check(128 + int(syscall.SIGTERM))
+	j.End(mpiruntest.Swift, 128+int(syscall.SIGTERM))
 }
 
 func TestTimeout(t *testing.T) {
-	newJob(t, "-n", "2", "--timeout", "0.3", "RANK", "hang").run(exitTimeout,
+	newJob(t, "-n", "2", "--timeout", "0.3", "RANK", "hang").Run(exitTimeout,
 		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)`)
 }
 
 func TestNoMPI(t *testing.T) {
-	newJob(t, "-n", "3", "echo", "plain").run(0, "^plain\nplain\nplain\n")
-	newJob(t, "-n", "2", "sh", "-c", "exit $((PMI_RANK*9))").run(9, `rank 1 .* exited with status 9`)
-	newJob(t, "-n", "1", "sh", "-c", "sleep 1000 & exit 0").run(0)
+	newJob(t, "-n", "3", "echo", "plain").Run(0, "^plain\nplain\nplain\n")
+	newJob(t, "-n", "2", "sh", "-c", "exit $((PMI_RANK*9))").Run(9, `rank 1 .* exited with status 9`)
+	newJob(t, "-n", "1", "sh", "-c", "sleep 1000 & exit 0").Run(0)
 }
 
 func TestStdin(t *testing.T) {
 	j := newJob(t, "-n", "3", "RANK", "stdin")
-	j.cmd.Stdin = strings.NewReader("some\ninput")
-	j.run(0, `^rank 0 read "some\\ninput"\n`)
-	if strings.Count(j.out.String(), "read") != 1 {
-		t.Errorf("other ranks read, too:\n%s", &j.out)
+	j.Cmd.Stdin = strings.NewReader("some\ninput")
+	j.Run(0, `^rank 0 read "some\\ninput"\n`)
+	if strings.Count(j.Out.String(), "read") != 1 {
+		t.Errorf("other ranks read, too:\n%s", &j.Out)
 	}
 }
 
@@ -318,27 +196,24 @@ func TestEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := newJob(t, "-n", "2", "--tune", tune, "-x", "A=cli", "-x", "NOTHING", "RANK", "env", "A", "B", "PMI_SIZE", "PMIX_RANK")
-	j.cmd.Env = append(j.cmd.Env, "PMI_SIZE=77", "PMIX_RANK=1")
-	j.run(0, `^1 A=cli true`, `^1 B=tune true`, `^0 PMI_SIZE=2 true`, `^0 PMIX_RANK= false`, `^mpirun: -x NOTHING: .*not set`)
+	j.Env("PMI_SIZE=77", "PMIX_RANK=1").Run(0, `^1 A=cli true`, `^1 B=tune true`, `^0 PMI_SIZE=2 true`, `^0 PMIX_RANK= false`, `^mpirun: -x NOTHING: .*not set`)
 }
 
 func TestHandoff(t *testing.T) {
-	newJob(t, "-n", "1", "--mca", "btl", "self,sm", "-mca", "odd", "a;b:c d", "RANK", "handoff").run(0,
+	newJob(t, "-n", "1", "--mca", "btl", "self,sm", "-mca", "odd", "a;b:c d", "RANK", "handoff").Run(0,
 		`^btl=self,sm from command line\nodd=a;b:c d from command line\n`)
 }
 
 func TestBinding(t *testing.T) {
-	newJob(t, "-n", "3", "--bind-to", "core", "RANK", "cores").run(0, `^rank 2 has \d+, GOMAXPROCS=\d+`)
-	j := newJob(t, "-n", "1", "RANK", "cores")
-	j.cmd.Env = slices.DeleteFunc(j.cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, "GOMAXPROCS=") })
-	j.run(0, fmt.Sprintf(`^rank 0 has %d, GOMAXPROCS=\d+`, runtime.NumCPU()))
-	newJob(t, "-n", "2", "-x", "GOMAXPROCS=5", "RANK", "cores").run(0, `^rank 1 has \d+, GOMAXPROCS=5`)
+	newJob(t, "-n", "3", "--bind-to", "core", "RANK", "cores").Run(0, `^rank 2 has \d+, GOMAXPROCS=\d+`)
+	newJob(t, "-n", "1", "RANK", "cores").Run(0, fmt.Sprintf(`^rank 0 has %d, GOMAXPROCS=\d+`, runtime.NumCPU()))
+	newJob(t, "-n", "2", "-x", "GOMAXPROCS=5", "RANK", "cores").Run(0, `^rank 1 has \d+, GOMAXPROCS=5`)
 }
 
 func TestTagOutput(t *testing.T) {
 	j := newJob(t, "-n", "3", "--tag-output", "RANK", "lines")
-	j.run(0, `^\[0\] the end\n`, `^\[2\] aside\n`)
-	lines := strings.Split(strings.TrimSuffix(j.out.String(), "\n"), "\n")
+	j.Run(0, `^\[0\] the end\n`, `^\[2\] aside\n`)
+	lines := strings.Split(strings.TrimSuffix(j.Out.String(), "\n"), "\n")
 	if len(lines) != 3*2001 {
 		t.Errorf("%d lines", len(lines))
 	}
@@ -370,15 +245,15 @@ func TestCannotStart(t *testing.T) {
 		{write("text", "no program", 0o755), exitNotExecutable, `^mpirun: .*/text: not in an executable format`},
 		{write("lost", "#!/no/such/interpreter\n", 0o755), exitNotFound, `^mpirun: .*/lost: the program or its interpreter is missing`},
 	} {
-		newJob(t, "-n", "2", c.program).run(c.status, c.want)
+		newJob(t, "-n", "2", c.program).Run(c.status, c.want)
 	}
-	newJob(t, "-n", "2", "--metrics", "256.0.0.1:1", "true").run(1, `^mpirun: --metrics: `)
+	newJob(t, "-n", "2", "--metrics", "256.0.0.1:1", "true").Run(1, `^mpirun: --metrics: `)
 }
 
 func TestCommandLine(t *testing.T) {
-	newJob(t, "--nonsense").run(exitUsage, `^mpirun: unknown option --nonsense`, `^usage: mpirun`)
-	newJob(t, "--help").run(0, `^Usage: mpirun`)
-	newJob(t, "--version").run(0, `^mpirun \(ompi-go\) \S`)
+	newJob(t, "--nonsense").Run(exitUsage, `^mpirun: unknown option --nonsense`, `^usage: mpirun`)
+	newJob(t, "--help").Run(0, `^Usage: mpirun`)
+	newJob(t, "--version").Run(0, `^mpirun \(ompi-go\) \S`)
 }
 
 func TestGoDirectory(t *testing.T) {
@@ -390,16 +265,15 @@ func TestGoDirectory(t *testing.T) {
 	}
 	goJob := func() *job {
 		j := newJob(t, "-n", "2", dir, "arg")
-		j.cmd.Env = append(j.cmd.Env, "TMPDIR="+tmp, "GOWORK=off", "GOFLAGS=")
-		return j
+		return j.Env("TMPDIR="+tmp, "GOWORK=off", "GOFLAGS=")
 	}
 	write("go.mod", "module example.org/hello\n\ngo 1.26\n")
 	write("main.go", "package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"built \" + os.Args[1] + \"\\n\") }\n")
-	goJob().run(0, `^built arg\nbuilt arg\n`)
+	goJob().Run(0, `^built arg\nbuilt arg\n`)
 	write("main.go", "package main\n\nfunc main() { wrong }\n")
-	goJob().run(1, `undefined: wrong`, `^mpirun: building the Go program in `)
+	goJob().Run(1, `undefined: wrong`, `^mpirun: building the Go program in `)
 	write("main.go", "package hello\n")
-	goJob().run(1, `no main packages`, `^mpirun: building the Go program in `)
+	goJob().Run(1, `no main packages`, `^mpirun: building the Go program in `)
 	left, err := os.ReadDir(tmp)
 	if err != nil || slices.ContainsFunc(left, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "mpirun-") }) {
 		t.Errorf("left in the temporary folder: %v, %v", left, err)
@@ -408,14 +282,14 @@ func TestGoDirectory(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	j := newJob(t, "-n", "3", "--metrics", "0", "RANK", "metrics")
-	stdin, err := j.cmd.StdinPipe()
+	stdin, err := j.Cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.start(3)
-	addr := regexp.MustCompile(`metrics at (http://127.0.0.1:\d+/metrics)`).FindStringSubmatch(j.err.String())
+	j.StartReady(3)
+	addr := regexp.MustCompile(`metrics at (http://127.0.0.1:\d+/metrics)`).FindStringSubmatch(j.Err.String())
 	if addr == nil {
-		t.Fatalf("no address in %s", &j.err)
+		t.Fatalf("no address in %s", &j.Err)
 	}
 	for range 2 {
 		resp, err := http.Get(addr[1])
@@ -442,8 +316,7 @@ ompi_test_calls_total{peer="self",rank="1"} 11
 		}
 	}
 	stdin.Close()
-	j.wait()
-	j.check(0)
+	j.End(mpiruntest.Swift, 0)
 }
 
 // TestMPICH runs programs of another library, whose start needs nothing of ours but the PMI server.
@@ -456,7 +329,7 @@ func TestMPICH(t *testing.T) {
 	if out, err := exec.Command(cc, "-o", prog, "testdata/sum.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	newJob(t, "-n", "3", prog).run(0, `^rank 2 of 3: sum 3\n`)
-	newJob(t, "-n", "3", prog, "abort").run(9, `^mpirun: rank 1 \(pid \d+\) on \S+ called Abort\(9\); ending the job \(2 other ranks\)`)
-	newJob(t, "-n", "3", prog, "forget").run(1, `^mpirun: rank 1 \(pid \d+\) on \S+ exited without Finalize`)
+	newJob(t, "-n", "3", prog).Run(0, `^rank 2 of 3: sum 3\n`)
+	newJob(t, "-n", "3", prog, "abort").Run(9, `^mpirun: rank 1 \(pid \d+\) on \S+ called Abort\(9\); ending the job \(2 other ranks\)`)
+	newJob(t, "-n", "3", prog, "forget").Run(1, `^mpirun: rank 1 \(pid \d+\) on \S+ exited without Finalize`)
 }

@@ -154,13 +154,24 @@ func (s *supervisor) fail(rank, status int, how string, now time.Time) {
 			s.phase = gathering
 		}
 	case s.survive:
-		s.world.say("%s%s", what, goingOn(s.alive))
+		s.world.say("%s%s", what, goingOn(s.others(rank)))
 	case s.phase == gathering:
 		// The reports to come say why; this rank most likely fell with those.
 	default:
-		s.world.say("%s%s", what, endingJob(s.alive))
+		s.world.say("%s%s", what, endingJob(s.others(rank)))
 		s.becomeEnding(syscall.SIGTERM, now)
 	}
+}
+
+// others counts the ranks beside rank that still run and have not reported that they are about to end.
+func (s *supervisor) others(rank int) int {
+	n := 0
+	for r := range s.ranks {
+		if r != rank && s.ranks[r].alive && !s.ranks[r].reported {
+			n++
+		}
+	}
+	return n
 }
 
 // settle prints held reports when nobody is left to wait for.
@@ -184,10 +195,10 @@ func (s *supervisor) settle(now time.Time) {
 func (s *supervisor) gathered(now time.Time) {
 	s.gatherUntil = time.Time{}
 	if s.survive {
-		s.print(goingOn(s.alive))
+		s.print(goingOn(s.others(-1)))
 		return
 	}
-	s.print(endingJob(s.alive))
+	s.print(endingJob(s.others(-1)))
 	s.becomeEnding(syscall.SIGTERM, now)
 }
 
@@ -278,11 +289,7 @@ func (s *supervisor) abort(rank, code int, msg string, now time.Time) {
 	if msg != "" {
 		what += ": " + msg
 	}
-	others := s.alive
-	if s.ranks[rank].alive {
-		others--
-	}
-	s.world.say("%s%s", what, endingJob(others))
+	s.world.say("%s%s", what, endingJob(s.others(rank)))
 	s.becomeEnding(syscall.SIGTERM, now)
 }
 

@@ -135,7 +135,7 @@ func TestSupervisor(t *testing.T) {
 			s.report(0, "bad value\n", at(4))
 			endAll(s)
 		}, 1, `
-			say ranks 0-2 on H failed: bad value; ending the job (2 other ranks)
+			say ranks 0-2 on H failed: bad value
 			signal 15 to 0
 			signal 15 to 1`},
 		{"a report and its victims", false, func(s sv) {
@@ -164,11 +164,32 @@ func TestSupervisor(t *testing.T) {
 			s.tick(at(351))
 			endAll(s)
 		}, 1, `
-			say ranks 0-3 on H failed: bad; ending the job (4 other ranks)
+			say ranks 0-3 on H failed: bad; ending the job (1 other rank)
 			signal 15 to 1
 			signal 15 to 2
 			signal 15 to 3
 			signal 15 to 4`},
+		{"who has reported is not ended by mpirun", false, func(s sv) {
+			s.report(0, "this", at(1))
+			s.abort(1, 2, "", at(2))
+			endAll(s)
+		}, 2, `
+			say rank 0 (pid 100) on H failed: this
+			say rank 1 (pid 101) on H called Abort(2); ending the job (1 other rank)
+			signal 15 to 0
+			signal 15 to 1
+			signal 15 to 2`},
+		{"reports while one falls without", true, func(s sv) {
+			s.report(0, "this", at(1))
+			s.exited(2, killed(9), pmi.State{Inited: true}, at(2))
+			s.exited(0, exited(1), pmi.State{}, at(3))
+			s.exited(1, exited(0), finalized, at(4))
+		}, 137, `
+			tell 0 that 2: rank 2 (pid 102) on H was killed by signal 9 (killed)
+			tell 1 that 2: rank 2 (pid 102) on H was killed by signal 9 (killed)
+			say rank 2 (pid 102) on H was killed by signal 9 (killed); going on with 1 other rank
+			tell 1 that 0: rank 0 (pid 100) on H exited with status 1
+			say rank 0 (pid 100) on H failed: this`},
 		{"different reports, all end", false, func(s sv) {
 			s.report(0, "this", at(1))
 			s.report(1, "that", at(1))

@@ -4,6 +4,7 @@
 //	ompi-bench latency -n 2                 ranks are goroutines of one process
 //	ompi-bench limits                       what the machine gives without any MPI
 //	ompi-bench compare -n 2 latency bw      ours and others in turn
+//	ompi-bench tune -n 8 --out rules        measure collective algorithms, write a decision table
 //
 // Tests carry the names and the columns of the OSU micro-benchmarks: `#` comment lines, then a size and a value.
 package main
@@ -34,6 +35,9 @@ func main() {
 
 // run gives the exit status: 0, 1 when a measurement failed, 2 for a command line that cannot be followed.
 func run(ctx context.Context, args []string, started time.Time) int {
+	if len(args) > 0 && args[0] == "tune" {
+		return runTune(ctx, args[1:])
+	}
 	cmd, err := parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

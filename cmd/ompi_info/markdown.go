@@ -19,7 +19,8 @@ values in force and where each comes from.
 
 Integers take the suffixes k, m and g (powers of 1024) and the prefix 0x;
 durations need a unit (500us, 10ms, 2s). Levels 1-3 are for users, 4-6 for
-tuning, 7-9 for developers.
+tuning, 7-9 for developers. A program may change those marked as settable while it
+runs (` + "`Instance.Cvars`" + `): they concern one rank alone.
 `
 
 // WriteMarkdown writes the reference of all parameters. Only declarations go
@@ -75,6 +76,9 @@ func writeRow(b *strings.Builder, i mca.Info) {
 	meaning := escape(i.Help)
 	if valid := validValues(i); valid != "" && i.Type != "bool" {
 		meaning += " (" + escape(valid) + ")"
+	}
+	if i.Settable {
+		meaning += " *Settable at run time.*"
 	}
 	if i.Deprecated != "" {
 		meaning += " **Deprecated:** " + escape(i.Deprecated)

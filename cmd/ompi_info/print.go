@@ -46,6 +46,9 @@ func (p *pretty) param(i mca.Info) {
 	if i.Unit != "" {
 		text += ", unit: " + i.Unit
 	}
+	if i.Settable {
+		text += ", settable at run time"
+	}
 	if i.Deprecated != "" {
 		text += ", deprecated"
 	}

@@ -72,7 +72,7 @@ func TestParamPretty(t *testing.T) {
               MCA btl sm: parameter "btl_sm_eager_limit" (current value: "8192", data source: command line --mca btl_sm_eager_limit, level: 4 tuner/basic, type: int64_t, unit: bytes)
                           largest message sent eagerly
                           Valid values: at least 64
-              MCA btl sm: parameter "btl_sm_copy" (current value: "none", data source: file (` + user + `:1), level: 1 user/basic, type: string)
+              MCA btl sm: parameter "btl_sm_copy" (current value: "none", data source: file (` + user + `:1), level: 1 user/basic, type: string, settable at run time)
                           how to copy
                           Valid values: auto, none
              MCA btl tcp: ` + dashes + `
@@ -263,7 +263,7 @@ func TestWriteMarkdown(t *testing.T) {
 		"\n## btl\n\nbyte transfer\n\nComponents: `self`, `sm`, `tcp`; all usable ones are used together.\n\n| name | default |",
 		"\n### btl/sm\n\n| name |",
 		"| `btl_sm_eager_limit` | `4096` | int64\\_t, bytes | 4 | largest message sent eagerly (at least 64) |\n",
-		"| `btl_sm_copy` | `auto` | string | 1 | how to copy (auto, none) |\n",
+		"| `btl_sm_copy` | `auto` | string | 1 | how to copy (auto, none) *Settable at run time.* |\n",
 		"| `btl_tcp_if_include` |  | list | 1 | interfaces \\| networks |\n",
 		"**Deprecated:** set btl\\_tcp\\_if\\_include |\n",
 		"\n## mpi\n\ngeneral\n\n| name |",

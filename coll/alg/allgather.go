@@ -28,19 +28,6 @@ func allgatherRing(c *Call, a *Args) {
 	}
 }
 
-// allgathervRing collects blocks of different sizes around the ring.
-func allgathervRing(c *Call, a *Args) {
-	displs := c.displacements(a.RecvCounts, a.RecvDispls)
-	block := func(i int) core.Buffer { return part(a.Recv, int64(displs[i]), int64(a.RecvCounts[i])) }
-	n, rank := c.size, c.rank
-	if !a.Send.IsInPlace() {
-		c.copy(block(rank), a.Send)
-	}
-	for s := range n - 1 {
-		c.ringStep(block((rank-s+n)%n), (rank+1)%n, block((rank-s-1+n)%n), (rank-1+n)%n)
-	}
-}
-
 // allgatherDoubling: in round k ranks that differ in bit k exchange the 2^k blocks that each has.
 func (c *Call) allgatherDoubling(recv core.Buffer, count int64) {
 	for mask := 1; mask < c.size; mask <<= 1 {

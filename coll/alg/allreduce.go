@@ -6,27 +6,28 @@ import "github.com/ompi-go/ompi-go/core"
 
 // allreduceDoubling is recursive doubling.
 func allreduceDoubling(c *Call, a *Args) {
-	if a.Recv.Bytes() > 0 {
-		c.doubling(a.own(), a.Recv, a.Op)
+	if own := a.own(); own.Bytes() > 0 {
+		c.doubling(own, a.sum(), a.Op)
 	}
 }
 
 // allreduceRing is a ring of reduce-scatter and one of allgather.
 func allreduceRing(c *Call, a *Args) {
+	own, recv := a.own(), a.sum()
 	switch {
-	case a.Recv.Bytes() == 0:
+	case own.Bytes() == 0:
 	case c.size > 1:
-		c.ring(a.own(), a.Recv, a.Op)
+		c.ring(own, recv, a.Op)
 	case !a.Send.IsInPlace():
-		c.copy(a.Recv, a.Send)
+		c.copy(recv, own)
 	}
 }
 
 // allreduceReduceBcast reduces to rank 0, which tells all.
 func allreduceReduceBcast(c *Call, a *Args) {
-	if a.Recv.Bytes() > 0 {
-		c.reduce(a.own(), a.Recv, a.Op, 0)
-		c.bcast(a.Recv, 0)
+	if own, recv := a.own(), a.sum(); own.Bytes() > 0 {
+		c.reduce(own, recv, a.Op, 0)
+		c.bcast(recv, 0)
 	}
 }
 

@@ -74,7 +74,7 @@ func (c *Call) swap(block core.Buffer, peer int) {
 	if block.Bytes() == 0 {
 		return
 	}
-	out := c.packed(0, block.Bytes())
+	out := c.packedLike(0, block.Bytes(), block)
 	c.copy(out, block)
 	c.exchange(out, peer, block, peer)
 }

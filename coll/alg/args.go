@@ -41,6 +41,15 @@ var kindNames = [Kinds]string{
 // String is the operation's name in parameters, tables and metrics.
 func (k Kind) String() string { return kindNames[k] }
 
+// Reduces tells the operations that have an Op.
+func (k Kind) Reduces() bool {
+	switch k {
+	case Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan:
+		return true
+	}
+	return false
+}
+
 // KindNamed is the operation of that name.
 func KindNamed(name string) (Kind, bool) {
 	for k, n := range kindNames {
@@ -73,7 +82,8 @@ type Args struct {
 }
 
 // Bytes is the size by which algorithms are chosen, equal on all ranks wherever the standard makes it so: of one rank's data, for
-// gather, scatter, allgather and alltoall of one block. v and w forms know only their own sizes: 0.
+// gather, scatter, allgather and alltoall of one block, for allgatherv of all of them divided by their number. Of other v and w forms the
+// ranks know only their own sizes: 0.
 func (a *Args) Bytes(rank, size int) int64 {
 	n := int64(size)
 	switch a.Kind {
@@ -93,6 +103,12 @@ func (a *Args) Bytes(rank, size int) int64 {
 		return a.Recv.Bytes()
 	case Allgather, Alltoall:
 		return a.Recv.Bytes() / n
+	case Allgatherv:
+		sum := 0
+		for _, k := range a.RecvCounts {
+			sum += k
+		}
+		return part(a.Recv, 0, int64(sum)).Bytes() / n
 	case ReduceScatter:
 		return a.own().Bytes()
 	case ReduceScatterBlock:
@@ -109,6 +125,9 @@ func (a *Args) own() core.Buffer {
 	return a.Send
 }
 
+// sum is where the result of a reduction belongs: recv may have room for more.
+func (a *Args) sum() core.Buffer { return part(a.Recv, 0, a.own().Count()) }
+
 // Algorithm is one way to carry out an operation.
 type Algorithm struct {
 	Kind  Kind
@@ -117,6 +136,8 @@ type Algorithm struct {
 	index int    // in List
 	// Ordered: operands are combined in the order of ranks, so that the operation need not commute.
 	Ordered bool
+	// Segmented: it sends in pieces of Args.Segment bytes.
+	Segmented bool
 	// Fits tells whether it can serve a number of ranks; nil: any.
 	Fits func(size int) bool
 	Run  func(c *Call, a *Args)

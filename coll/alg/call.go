@@ -25,9 +25,10 @@ type Call struct {
 }
 
 // part is n elements of b from element first on. Of an empty part the address is b's own: that of its place may lie behind the end
-// of the memory, where the garbage collector wants no pointer.
+// of the memory, where the garbage collector wants no pointer. A buffer of nothing, such as scratch memory that could not be had, has
+// no parts elsewhere either.
 func part(b core.Buffer, first, n int64) core.Buffer {
-	if n == 0 {
+	if n == 0 || b.Count() == 0 {
 		first = 0
 	}
 	return b.At(first, n)
@@ -117,10 +118,13 @@ func (c *Call) wait() {
 	}
 }
 
+// bytesOf is a buffer without gaps as bytes.
+func bytesOf(b core.Buffer) core.Buffer { return core.MakeBuffer(b.Addr(), b.Bytes(), datatype.Byte) }
+
 // copy moves the data of src to dst, whose types may differ but for their elements.
 func (c *Call) copy(dst, src core.Buffer) {
 	switch {
-	case src.Bytes() == 0 || c.traffic != nil:
+	case src.Bytes() == 0 || c.traffic != nil || c.dead:
 	case c.rec != nil:
 		c.rec.add(Step{Kind: StepCopy, Buf: dst, From: src})
 	default:

@@ -5,5 +5,6 @@
 // operation: direct.go), written down as a Schedule for later (non-blocking and persistent ones: record.go) or only counted (Count).
 //
 // The components of framework coll choose among the algorithms (List, Named) and embed a Runner; nobody else calls this package.
-// One file an operation.
+// An operation has a file, or several that begin with its name; what several operations have in common is in flat.go, tree.go and
+// halving.go.
 package alg

@@ -79,7 +79,7 @@ func (c *Call) gatherTree(send, recv core.Buffer, root int, block int64) {
 	if v == 0 {
 		count = recv.Count() / int64(n)
 	} else {
-		all = c.packed(0, int64(have)*block)
+		all = c.packedLike(0, int64(have)*block, send)
 		c.copy(part(all, 0, block), send)
 	}
 	for mask := 1; v|mask < n && v&mask == 0; mask <<= 1 {
@@ -92,7 +92,7 @@ func (c *Call) gatherTree(send, recv core.Buffer, root int, block int64) {
 		case from+blocks <= n:
 			c.irecv(part(recv, int64(from)*count, int64(blocks)*count), from)
 		default:
-			in := c.packed(0, int64(blocks)*block)
+			in := c.packedLike(0, int64(blocks)*block, recv)
 			c.recv(in, from)
 			head := int64(n - from)
 			c.copy(part(recv, int64(from)*count, head*count), part(in, 0, head*block))

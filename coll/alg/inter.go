@@ -175,7 +175,7 @@ func interAllgather(c *Call, a *Args) {
 	if total == 0 {
 		return
 	}
-	all := c.packed(0, total)
+	all := c.packedLike(0, total, a.Recv)
 	at := int64(0)
 	if c.rank == leader {
 		for i := range c.peers {

@@ -5,7 +5,7 @@ import "github.com/ompi-go/ompi-go/core"
 // reduceBinomial combines up a binomial tree.
 func reduceBinomial(c *Call, a *Args) {
 	if own := a.own(); own.Bytes() > 0 {
-		c.reduce(own, a.Recv, a.Op, a.Root)
+		c.reduce(own, a.sum(), a.Op, a.Root)
 	}
 }
 

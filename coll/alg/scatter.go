@@ -87,7 +87,7 @@ func (c *Call) scatterTree(send, recv core.Buffer, root int, block int64) {
 	if v == 0 {
 		count = send.Count() / int64(n)
 	} else {
-		all = c.packed(0, int64(have)*block)
+		all = c.packedLike(0, int64(have)*block, recv)
 		c.recv(all, (v&^full+root)%n)
 	}
 	for mask := full >> 1; mask > 0; mask >>= 1 {
@@ -103,7 +103,7 @@ func (c *Call) scatterTree(send, recv core.Buffer, root int, block int64) {
 		case to+blocks <= n:
 			c.isend(part(send, int64(to)*count, int64(blocks)*count), to)
 		default: // at most one child's blocks wrap around
-			out := c.packed(0, int64(blocks)*block)
+			out := c.packedLike(0, int64(blocks)*block, send)
 			head := int64(n - to)
 			c.copy(part(out, 0, head*block), part(send, int64(to)*count, head*count))
 			tail := int64(blocks) - head

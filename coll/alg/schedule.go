@@ -54,13 +54,17 @@ func (s *Schedule) wait() {
 // Record writes down what algorithm g does with a at this rank of c. The schedule's memory is that of into, if not nil, which must
 // not be running. An error says why there is none.
 func Record(into *Schedule, g *Algorithm, a *Args, c *core.Comm) (*Schedule, error) {
+	return record(into, g, a, c.MyRank, c.Size(), c.Peers())
+}
+
+func record(into *Schedule, g *Algorithm, a *Args, rank, size, peers int) (*Schedule, error) {
 	if into == nil {
 		into = new(Schedule)
 	}
 	clear(into.Steps)
 	into.Steps, into.waited, into.err, into.Algorithm = into.Steps[:0], 0, nil, g
 	ints := into.call.ints[:0]
-	into.call = Call{rank: c.MyRank, size: c.Size(), peers: c.Peers(), args: *a, rec: into, ints: ints}
+	into.call = Call{rank: rank, size: size, peers: peers, args: *a, rec: into, ints: ints}
 	g.Run(&into.call, &into.call.args)
 	into.wait()
 	into.call.args = Args{}

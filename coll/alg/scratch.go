@@ -66,3 +66,12 @@ func (c *Call) packed(i int, n int64) core.Buffer {
 	}
 	return core.MakeBuffer(c.room(i, n), n, datatype.Byte)
 }
+
+// packedLike is packed for data that b has packed, or will have unpacked from it: they are forwarded as the elements that they are,
+// which ranks of another architecture must know.
+func (c *Call) packedLike(i int, n int64, b core.Buffer) core.Buffer {
+	if c.traffic != nil || b.Type() == nil {
+		return c.packed(i, n)
+	}
+	return core.MakeBuffer(c.room(i, n), n, b.Type().Stream())
+}

@@ -1,5 +1,7 @@
 package colltest
 
+import "github.com/ompi-go/ompi-go/coll/alg"
+
 // movements tries all operations that only move data.
 func (r *rankTest) movements(ty *typePair) {
 	for _, count := range r.elements(ty.long, ty.huge, 0, 1, 3) {
@@ -16,6 +18,11 @@ func (r *rankTest) movements(ty *typePair) {
 		}
 		if count > 1 && count != ty.huge {
 			r.vectors(ty, count)
+			if r.worth(count) {
+				r.alltoallw(ty, count, false)
+				r.alltoallw(ty, count, true)
+				r.neighbors(ty, count)
+			}
 		}
 	}
 }
@@ -29,6 +36,9 @@ func (ty *typePair) data(count int64, key, from, to int) []byte {
 const all = -1
 
 func (r *rankTest) bcast(ty *typePair, count int64, root int) {
+	if r.skips(alg.Bcast) {
+		return
+	}
 	key := r.next()
 	data := ty.data(count, key, root, all)
 	t := ty.recv
@@ -45,6 +55,9 @@ func (r *rankTest) bcast(ty *typePair, count int64, root int) {
 }
 
 func (r *rankTest) gather(ty *typePair, count int64, root int, inPlace bool) {
+	if r.skips(alg.Gather) {
+		return
+	}
 	key := r.next()
 	send := newMemory(ty.send, count)
 	send.fill(0, count, ty.data(count, key, r.rank, root))
@@ -65,6 +78,9 @@ func (r *rankTest) gather(ty *typePair, count int64, root int, inPlace bool) {
 }
 
 func (r *rankTest) scatter(ty *typePair, count int64, root int, inPlace bool) {
+	if r.skips(alg.Scatter) {
+		return
+	}
 	key := r.next()
 	from := nowhere()
 	send := newMemory(ty.send, count*int64(r.n))
@@ -86,6 +102,9 @@ func (r *rankTest) scatter(ty *typePair, count int64, root int, inPlace bool) {
 }
 
 func (r *rankTest) allgather(ty *typePair, count int64, inPlace bool) {
+	if r.skips(alg.Allgather) {
+		return
+	}
 	key := r.next()
 	send := newMemory(ty.send, count)
 	own := ty.data(count, key, r.rank, all)
@@ -104,6 +123,9 @@ func (r *rankTest) allgather(ty *typePair, count int64, inPlace bool) {
 }
 
 func (r *rankTest) alltoall(ty *typePair, count int64, inPlace bool) {
+	if r.skips(alg.Alltoall) {
+		return
+	}
 	key := r.next()
 	send := newMemory(ty.send, count*int64(r.n))
 	recv := newMemory(ty.recv, count*int64(r.n))

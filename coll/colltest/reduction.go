@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 )
@@ -20,6 +21,8 @@ type reduction struct {
 	tame func([]byte) // makes noise into packed operands; nil: any bytes will do
 	long int64        // a count above small eager limits; 0: not tried
 	huge int64        // a count above all of them, for few ranks; 0: not tried
+
+	sample bool // of the short suite, too
 }
 
 // affine is x -> A*x + B; composition is associative and does not commute. The hole behind Tag is to be left alone by messages.
@@ -81,18 +84,18 @@ func makeReductions(t *testing.T) []reduction {
 		}
 	})
 	list := []reduction{
-		{"sum of int32", core.Sum, datatype.Int32, nil, 1100, 0},
-		{"sum of float64", core.Sum, datatype.Float64, smallFloats, 600, 9000},
-		{"max of float64", core.Max, datatype.Float64, smallFloats, 0, 0},
-		{"product of uint8", core.Prod, datatype.Uint8, nil, 0, 0},
-		{"exclusive or of uint64", core.BXor, datatype.Uint64, nil, 0, 0},
-		{"and of bool", core.LAnd, datatype.Bool, truths, 0, 0},
-		{"maxloc", core.MaxLoc, ok(datatype.For[core.Loc[float64]]()), smallPairs, 400, 0},
-		{"sum of arrays", core.Sum, ok(datatype.For[[3]int16]()), nil, 0, 0},
-		{"user maximum", maximum, datatype.Int16, nil, 0, 0},
-		{"composition", core.NewOp(false, compose), ok(datatype.For[affine]()), nil, 500, 8000},
-		{"raw composition", composeRaw(0, 8), vector, nil, 520, 0},
-		{"composition around the address", composeRaw(-8, 4), around, nil, 0, 0},
+		{"sum of int32", core.Sum, datatype.Int32, nil, 1100, 0, true},
+		{"sum of float64", core.Sum, datatype.Float64, smallFloats, 600, 9000, false},
+		{"max of float64", core.Max, datatype.Float64, smallFloats, 0, 0, false},
+		{"product of uint8", core.Prod, datatype.Uint8, nil, 0, 0, false},
+		{"exclusive or of uint64", core.BXor, datatype.Uint64, nil, 0, 0, false},
+		{"and of bool", core.LAnd, datatype.Bool, truths, 0, 0, false},
+		{"maxloc", core.MaxLoc, ok(datatype.For[core.Loc[float64]]()), smallPairs, 400, 0, true},
+		{"sum of arrays", core.Sum, ok(datatype.For[[3]int16]()), nil, 0, 0, false},
+		{"user maximum", maximum, datatype.Int16, nil, 0, 0, false},
+		{"composition", core.NewOp(false, compose), ok(datatype.For[affine]()), nil, 500, 8000, true},
+		{"raw composition", composeRaw(0, 8), vector, nil, 520, 0, true},
+		{"composition around the address", composeRaw(-8, 4), around, nil, 0, 0, true},
 	}
 	for _, o := range list {
 		if err := o.op.Check(o.t); err != nil {
@@ -140,12 +143,18 @@ func (r *rankTest) reductions(o *reduction) {
 			}
 			r.allreduce(o, count, inPlace)
 		}
+		if r.worth(count) {
+			r.sums(o, count)
+		}
 	}
 }
 
 func (r *rankTest) reduce(o *reduction, count int64, root int, inPlace bool) {
+	if r.skips(alg.Reduce) {
+		return
+	}
 	key := r.next()
-	send, recv := newMemory(o.t, count), newMemory(o.t, count)
+	send, recv := newMemory(o.t, count), newMemory(o.t, count+spare(inPlace))
 	own := o.operand(count, key, r.rank)
 	send.fill(0, count, own)
 	from, to := send.buffer(), nowhere()
@@ -162,8 +171,11 @@ func (r *rankTest) reduce(o *reduction, count int64, root int, inPlace bool) {
 }
 
 func (r *rankTest) allreduce(o *reduction, count int64, inPlace bool) {
+	if r.skips(alg.Allreduce) {
+		return
+	}
 	key := r.next()
-	send, recv := newMemory(o.t, count), newMemory(o.t, count)
+	send, recv := newMemory(o.t, count), newMemory(o.t, count+spare(inPlace))
 	own := o.operand(count, key, r.rank)
 	send.fill(0, count, own)
 	from := send.buffer()

@@ -3,6 +3,7 @@ package colltest
 import (
 	"math/rand/v2"
 
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 )
 
@@ -72,6 +73,9 @@ func (r *rankTest) counts(most int64, key int) ([]int, *rand.Rand) {
 }
 
 func (r *rankTest) gatherv(ty *typePair, most int64, root int, packed, inPlace bool) {
+	if r.skips(alg.Gatherv) {
+		return
+	}
 	key := r.next()
 	counts, rnd := r.counts(most, key)
 	b := layOut(counts, packed, rnd)
@@ -97,6 +101,9 @@ func (r *rankTest) gatherv(ty *typePair, most int64, root int, packed, inPlace b
 }
 
 func (r *rankTest) scatterv(ty *typePair, most int64, root int, packed, inPlace bool) {
+	if r.skips(alg.Scatterv) {
+		return
+	}
 	key := r.next()
 	counts, rnd := r.counts(most, key)
 	b := layOut(counts, packed, rnd)
@@ -120,6 +127,9 @@ func (r *rankTest) scatterv(ty *typePair, most int64, root int, packed, inPlace 
 }
 
 func (r *rankTest) allgatherv(ty *typePair, most int64, packed, inPlace bool) {
+	if r.skips(alg.Allgatherv) {
+		return
+	}
 	key := r.next()
 	counts, rnd := r.counts(most, key)
 	b := layOut(counts, packed, rnd)
@@ -140,6 +150,9 @@ func (r *rankTest) allgatherv(ty *typePair, most int64, packed, inPlace bool) {
 }
 
 func (r *rankTest) alltoallv(ty *typePair, most int64, packed, inPlace bool) {
+	if r.skips(alg.Alltoallv) {
+		return
+	}
 	key := r.next()
 	// between is how much from sends to to; in place any two send each other the same.
 	between := func(from, to int) int {

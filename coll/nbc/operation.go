@@ -49,6 +49,7 @@ func (o *operation) Cancel(*core.Request) error {
 
 // begin runs the schedule from the start. The token is held.
 func (o *operation) begin() {
+	o.comm.Hold()
 	o.pc, o.out, o.err, o.dead, o.left = 0, 0, nil, false, false
 	o.at = len(o.f.active)
 	o.f.active = append(o.f.active, o)
@@ -214,4 +215,5 @@ func (o *operation) end(err error) {
 	}
 	o.req.Status = core.EmptyStatus()
 	o.req.FinishErr(err)
+	o.comm.Release()
 }

@@ -9,7 +9,7 @@ import (
 // floors lists the house from the ground up. A package stands on the floor of the longest entry that it is under, and imports
 // from lower floors only; on its own floor, a component imports its framework's contract and a program its own folders.
 var floors = [][]string{
-	{"internal/relaxed", "internal/invariants", "internal/attr", "trace"},
+	{"internal/relaxed", "internal/invariants", "internal/attr", "internal/mpiruntest", "trace"},
 	{"mca", "metrics", "datatype", "rte/pmi", "rte/control"},
 	{"progress", "rte"},
 	{"core"},
@@ -18,6 +18,7 @@ var floors = [][]string{
 	{"bml"},
 	{"pml"},
 	{"coll/alg"},
+	{"coll/rules"},
 	{"coll"},
 	{"ompi"},
 	{"bench"},
@@ -29,7 +30,7 @@ var floors = [][]string{
 var frameworks = []string{"btl", "bml", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
-var libraries = []string{"coll/alg"}
+var libraries = []string{"coll/alg", "coll/rules"}
 
 // reserved packages are for those who are named here only.
 var reserved = map[string][]string{

@@ -118,6 +118,7 @@ func TestNoCgo(t *testing.T) {
 var shared = map[string]string{
 	"mca.builtin":         "the registry of components",
 	"progress.waiterPool": "memory to reuse, without meaning",
+	"coll/tuned.builtIn":  "the decision table of default.rules, read once: the same whoever asked first",
 	"datatype.goTypes":    "types derived from Go types: what is found is the same whoever asked first",
 }
 

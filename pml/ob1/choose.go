@@ -1,6 +1,8 @@
 package ob1
 
 import (
+	"math"
+
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/pml"
 )
@@ -28,10 +30,13 @@ type limits struct {
 	head   int64 // payload that goes with a rendezvous header
 }
 
-func (o *module) limitsOf(p *bml.Path) limits {
-	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize, head: p.Limits.RndvEager, get: p.Limits.MinGet}
-	if l.inline = min(l.inline, l.eager); p.Inline == nil {
+func (o *module) limitsOf(ep *bml.Endpoint, p *bml.Path) limits {
+	l := limits{inline: int64(p.MaxInline), eager: p.Limits.Eager - matchSize - o.extra(), head: p.Limits.RndvEager, get: p.Limits.MinGet}
+	if l.inline = min(l.inline, l.eager); p.Inline == nil || o.extends { // an inline header has no room for an extension
 		l.inline = -1
+	}
+	if ep.Reduced {
+		l.get = math.MaxInt64
 	}
 	l.head = min(l.head, max(l.eager-rndvSize, 0))
 	return l

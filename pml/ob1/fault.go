@@ -12,6 +12,7 @@ func (o *module) ProcFailed(p *core.Proc) {
 			o.out.drop(it)
 			it.failed(o, failed)
 		}
+		o.dropParked(q)
 		o.peers[p.Rank] = nil
 	}
 	for _, m := range o.chans {
@@ -42,12 +43,14 @@ func (o *module) ProcFailed(p *core.Proc) {
 			return nil
 		})
 		// Announced messages whose bodies will never come.
-		for e := m.unexp.all.head; e != nil; {
-			s := e.msg
-			e = e.next
-			if int(s.source) == rank && s.frame != typeMatch {
-				m.unexp.remove(s)
-				o.freeMsg(s)
+		for _, q := range []*queue{&m.unexp.all, &m.unexp.pairs} {
+			for e := q.head; e != nil; {
+				s := e.msg
+				e = e.next
+				if int(s.source) == rank && s.frame != typeMatch {
+					m.unexp.remove(s)
+					o.freeMsg(s)
+				}
 			}
 		}
 	}

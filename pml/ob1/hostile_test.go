@@ -7,6 +7,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/pml"
 )
 
@@ -59,6 +60,9 @@ func TestRefused(t *testing.T) {
 	rndvOf := func(n int64) func(*btl.Frag) { return func(f *btl.Frag) { putRndv(f, n, 77) } }
 	frag := func(id uint64, off int64) []byte { return header(func(f *btl.Frag) { putFrag(f, id, off) }) }
 	ackOf := func(a ack) []byte { return header(func(f *btl.Frag) { putAck(f, a) }) }
+	lost := func(seq uint16, ctx uint32, source int32, id uint64) []byte {
+		return header(func(f *btl.Frag) { putLost(f, matchHeader(typeMatch, 0, seq, ctx, source, 5), id) })
+	}
 	fin := func(id uint64, n int64) []byte { return header(func(f *btl.Frag) { putFin(f, id, n) }) }
 	for _, c := range []struct {
 		name    string
@@ -98,6 +102,10 @@ func TestRefused(t *testing.T) {
 		{"an ACK across the end", 1, typeAck, ackOf(ack{sendID: sid, offset: 8000, length: 1001}), 0},
 		{"an ACK of negative length", 1, typeAck, ackOf(ack{sendID: sid, length: -1}), 0},
 		{"a FIN for a send that offers no memory", 1, typeFin, fin(sid, 9000), 0},
+		{"a short LOST", 1, typeLost, make([]byte, matchSize), 0},
+		{"a LOST in another's name", 2, typeLost, lost(1, 0, 1, 0), 0},
+		{"a LOST from no rank", 1, typeLost, lost(1, 0, 3, 0), 0},
+		{"a LOST with a context beyond all", 1, typeLost, lost(1, 1<<16, 1, 0), 0},
 		{"a FIN for nothing", 1, typeFin, fin(^uint64(0), 1), 0},
 	} {
 		before := r.o.stats.Refused
@@ -161,7 +169,14 @@ func FuzzFrames(f *testing.F) {
 		s := btltest.NewScript()
 		s.Facts = btl.Limits{Eager: 200, RndvEager: 40, MaxSend: 150, Latency: 1, Bandwidth: 1, Exclusivity: 1}
 		s.Gets = len(program) > 0 && program[0]&1 != 0
-		h := &hostile{t: t, w: newWorld(t, 2, s, Options{Depth: 2}, len(program) > 0 && program[0]&2 != 0), in: program}
+		bit := func(k int) bool { return len(program) > 0 && program[0]>>k&1 != 0 }
+		opts, archs := []Options{{Depth: 2, Checksum: bit(2)}, {Depth: 2, Checksum: bit(3)}}, make([]datatype.Arch, 2)
+		for i := range archs {
+			if bit(4 + i) {
+				archs[i] = datatype.ArchBig
+			}
+		}
+		h := &hostile{t: t, w: newMixedWorld(t, s, bit(1), opts, archs), in: program}
 		for steps := 0; len(h.in) > 0 && steps < 300; steps++ {
 			h.step()
 		}
@@ -238,7 +253,8 @@ func (h *hostile) frame(r *rank) {
 	num := func() int64 {
 		return []int64{0, 1, 8, 100, 300, 700, 1500, -1, 1 << 62, -1 << 63}[h.next()%10]
 	}
-	kind := h.next()%6 + 1
+	kind := h.next()%7 + 1
+	more := h.next()%4 == 0 && kind != typeAck && kind != typeFin && kind != typeLost // extended
 	var hdr []byte
 	switch kind {
 	case typeAck:
@@ -255,6 +271,10 @@ func (h *hostile) frame(r *rank) {
 			seq = r.o.chans[0].ranks[1].expected
 		}
 		hdr = matchHeader(uint8(kind), uint8(h.next()), seq, uint32(h.next()%5), int32(h.next()%4), int32(h.next()%5-1), func(f *btl.Frag) {
+			if kind == typeLost {
+				putLost(f, f.Hdr[:matchSize], id())
+				return
+			}
 			if kind != typeMatch {
 				putRndv(f, num(), id())
 			}
@@ -262,6 +282,11 @@ func (h *hostile) frame(r *rank) {
 				putRget(f, btl.MemHandle{A: 1, B: uint64(h.next() % 4)})
 			}
 		})
+	}
+	if more {
+		hdr[0] |= extended
+		kind |= extended
+		hdr = append(hdr, byte(h.next()%4), byte(h.next()%3), 0, 0, byte(h.next()), 0, 0, 0)
 	}
 	switch n := h.next(); {
 	case n < 8 && len(hdr) > n:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
@@ -63,11 +64,19 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		r.FinishErr(err)
 		return
 	}
-	r.peer, r.sendID, r.length = p, x.sendID, x.length
+	r.peer, r.sendID, r.length, r.ext = p, x.sendID, x.length, x.ext
 	r.want = min(x.length, r.room)
+	if err := o.distrust(r, &x.ext, x.length); err != nil {
+		r.Status.Err, r.want = err, 0
+	} else if frame == typeRndv && x.ext.summed {
+		if err := o.check(r, &x.ext, x.ext.sum, payload, x.length); err != nil {
+			r.Status.Err, r.want = err, 0
+		}
+	}
 	r.got = 0
 	if r.want > 0 {
-		r.conv.Prepare(r.Buf.Type(), r.Buf.Count(), r.Buf.Addr())
+		r.conv.PrepareFor(r.Buf.Type(), r.Buf.Count(), r.Buf.Addr(), x.ext.arch)
+		r.isFlat = r.isFlat && !r.conv.Converts()
 	}
 	if n := min(int64(len(payload)), r.want); n > 0 {
 		r.conv.Unpack(payload[:n])
@@ -75,10 +84,15 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 	}
 	r.proto = protoRndv
 	var flags uint8
-	if frame == typeRget && p.path.Get == nil {
+	equal, whole := o.mayRead(r, &x.ext)
+	readable := frame == typeRget && p.path.Get != nil && !p.ep.Reduced && equal
+	if frame == typeRget && !readable {
 		flags = flagNoGet
+		if !equal {
+			o.stats.CopyFallback++
+		}
 	}
-	if frame == typeRget && r.got < r.want && r.isFlat && p.path.Get != nil {
+	if readable && whole && r.got < r.want && r.isFlat {
 		err := p.path.Get.Get(unsafe.Add(r.Buf.Addr(), r.got), r.want-r.got, x.handle, r.got)
 		switch {
 		case err == nil:
@@ -86,7 +100,12 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 			p.path.Counts.Gets++
 			p.path.Counts.GetBytes += uint64(r.want - r.got)
 			r.got = r.want
-		case errors.Is(err, btl.ErrNotSupported):
+			if x.ext.summed {
+				if err := o.check(r, &x.ext, x.ext.sum, unsafe.Slice((*byte)(r.Buf.Addr()), r.got), x.length); err != nil {
+					r.Status.Err = err
+				}
+			}
+		case errors.Is(err, btl.ErrNotSupported) || p.survives(p.path):
 			o.stats.CopyFallback++
 			flags = flagNoGet
 		default:
@@ -176,7 +195,7 @@ func (s *sendReq) advance() {
 	}
 	done, err := s.stream()
 	if err != nil {
-		o.sendFailed(s, err)
+		o.pathFailed(s, s.path, err)
 	} else if !done {
 		o.out.add(s.peer, &s.item)
 	}
@@ -195,6 +214,7 @@ func (o *module) matched(s *sendReq) {
 type dataFrag struct {
 	btl.Frag
 	s    *sendReq
+	path *bml.Path
 	conv datatype.Convertor
 	next *dataFrag
 }
@@ -214,7 +234,7 @@ func (o *module) newFrag(s *sendReq) *dataFrag {
 }
 
 func (o *module) freeFrag(f *dataFrag) {
-	f.s, f.Data, f.Conv = nil, nil, nil
+	f.s, f.path, f.Data, f.Conv = nil, nil, nil, nil
 	f.next = o.frags
 	o.frags = f
 	o.nFree.frags--
@@ -222,12 +242,12 @@ func (o *module) freeFrag(f *dataFrag) {
 
 // FragDone implements btl.Completer.
 func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
-	s := f.s
+	s, path := f.s, f.path
 	o := s.o
 	o.freeFrag(f)
 	s.pending--
 	if err != nil {
-		o.sendFailed(s, err)
+		o.pathFailed(s, path, err)
 		return
 	}
 	s.advance()
@@ -236,18 +256,22 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 // stream sends fragments until all have gone, there is no room (done false), or enough are under way.
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
-	flat := s.Buf.Type().Contiguous() // IsContiguous would be one block, wherever it begins
+	flat, refused := s.Buf.Type().Contiguous(), 0 // IsContiguous would be one block, wherever it begins
 	for s.next < s.end {
 		if s.pending >= o.opt.Depth {
 			return true, nil
 		}
 		path := s.peer.ep.NextBulk()
-		n := min(s.end-s.next, path.Limits.MaxSend-fragSize)
+		n := min(s.end-s.next, path.Limits.MaxSend-fragSize-o.extraFrag())
 		f := o.newFrag(s)
+		f.path = path
 		putFrag(&f.Frag, s.recvID, s.next)
+		if o.opt.Checksum {
+			o.extendFrag(&f.Frag, s, n)
+		}
 		f.Len = int(n)
 		if flat {
-			f.Data, f.Conv = unsafe.Add(s.Buf.Addr(), s.next), nil
+			f.Data, f.Conv = s.conv.BlockAt(s.next), nil
 		} else {
 			f.conv = s.conv
 			f.conv.SetPosition(s.next)
@@ -259,8 +283,12 @@ func (s *sendReq) stream() (done bool, err error) {
 			if errors.Is(err, btl.ErrAgain) {
 				return false, nil
 			}
+			if refused++; refused < len(s.peer.ep.Bulk) {
+				continue // it is broken; another may not be
+			}
 			return false, err
 		}
+		refused = 0
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
 		s.next += n
@@ -296,7 +324,7 @@ func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
 	}
 	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
-	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got {
+	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got-r.coming {
 		return nil, 0
 	}
 	return r, off
@@ -316,6 +344,7 @@ func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 		return nil
 	}
 	r.placing++
+	r.coming += int64(n)
 	return unsafe.Slice((*byte)(unsafe.Add(r.Buf.Addr(), off)), n)
 }
 
@@ -328,6 +357,7 @@ func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 		return
 	}
 	r.placing--
+	r.coming -= int64(n)
 	switch {
 	case r.over:
 		if r.placing == 0 {

@@ -16,13 +16,14 @@ var (
 	refusedDesc       = &metrics.Desc{Name: "ompi_pml_refused_total", Help: "Frames thrown away because they made no sense."}
 	retriesDesc       = &metrics.Desc{Name: "ompi_pml_retries_total", Help: "Times that a send or a control message had to wait for room in a BTL."}
 	copyFallbacksDesc = &metrics.Desc{Name: "ompi_pml_copy_fallbacks_total", Help: "Messages copied in fragments because the sender's memory could not be read."}
+	checksumErrDesc   = &metrics.Desc{Name: "ompi_pml_checksum_errors_total", Help: "Payloads that were damaged on their way, found with pml_ob1_checksum."}
 )
 
 // Describe implements metrics.Source.
 func (o *module) Describe() []*metrics.Desc {
 	return []*metrics.Desc{
 		sentDesc, sentBytesDesc, receivedDesc, receivedBytesDesc, matchesDesc, unexpectedDesc, outOfSequenceDesc, strayDesc, refusedDesc,
-		retriesDesc, copyFallbacksDesc,
+		retriesDesc, copyFallbacksDesc, checksumErrDesc,
 	}
 }
 
@@ -45,4 +46,5 @@ func (o *module) Metrics(emit metrics.Emit) {
 	emit(refusedDesc, s.Refused)
 	emit(retriesDesc, s.Retries)
 	emit(copyFallbacksDesc, s.CopyFallback)
+	emit(checksumErrDesc, s.ChecksumErrors)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/internal/invariants"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
@@ -29,7 +30,11 @@ type component struct{}
 // Options are the component's parameters.
 type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
-	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" help:"fragments of one message that may be under way at once"`
+	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"fragments of one message that may be under way at once"`
+
+	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
+	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -49,7 +54,25 @@ func (component) Open(env *btl.Env) (pml.Module, int, error) {
 	if !ok || b.BML() == nil {
 		return nil, 0, fmt.Errorf("pml ob1: %w: no bml", btl.ErrUnavailable)
 	}
-	return newModule(env, b.BML(), opt), opt.Priority, nil
+	o := newModule(env, b.BML(), opt)
+	return o, opt.Priority, env.Params.Watch("pml", "ob1", func(into any) (func(), error) {
+		return func() { o.opt.Depth = into.(*Options).Depth }, nil
+	})
+}
+
+// LimitsChanged implements pml.LimitsUser.
+func (o *module) LimitsChanged() {
+	for _, p := range o.peers {
+		if p == nil {
+			continue
+		}
+		for _, paths := range [][]*bml.Path{p.ep.Eager, p.ep.Bulk} {
+			for _, path := range paths {
+				path.Limits = path.Module.Limits()
+			}
+		}
+		o.resolve(p)
+	}
 }
 
 // Stats are the module's counters, written with the token held. Those of messages include the internal traffic of collectives.
@@ -67,6 +90,8 @@ type Stats struct {
 	Refused       uint64 // frames that made no sense
 	Retries       uint64 // times that a send or a control frame had to wait for room
 	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
+
+	ChecksumErrors uint64 // payloads that were not what their sender summed
 }
 
 type module struct {
@@ -79,8 +104,13 @@ type module struct {
 	chans  []*channel // by channel id
 	ids    idTable
 	stray  map[uint32][]*message
+	early  []early // by job rank
 	out    outQueue
 	stats  Stats
+
+	arch    datatype.Arch // in which this rank sends, resolved
+	extends bool          // its frames are extended ones
+	scratch []byte        // for checksums of data with gaps
 
 	sends    *sendReq
 	recvs    *recvReq
@@ -98,6 +128,7 @@ type module struct {
 	ackH     ackHandler
 	fragH    fragHandler
 	finH     finHandler
+	lostH    lostHandler
 }
 
 // balance counts what is out of each pool; Quiet and Close look at it.
@@ -110,6 +141,9 @@ type peer struct {
 	path   *bml.Path
 	limits limits
 	queue  outList // what waits for room
+	parked ctlList // control frames that a broken path did not take; they wait for another, or the peer's end
+
+	differs bool // in architecture; known to ranks that are not little-endian
 }
 
 // channel is a message space: one context of a communicator.
@@ -120,6 +154,7 @@ type channel struct {
 	posted posted
 	unexp  unexpected
 	probes []*probe
+	taken  []*message  // by matched probes; announced messages only
 	fault  *core.Error // nothing works any more
 }
 
@@ -134,11 +169,12 @@ type rankState struct {
 }
 
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
-	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message)}
-	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
-	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
+	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
+	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o, o.lostH.o = o, o, o, o, o, o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
+	o.extend()
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)
 	o.out.source.Off()
@@ -148,7 +184,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 }
 
 func (o *module) Name() string       { return "ob1" }
-func (o *module) MaxTag() int        { return 1<<31 - 1 }
+func (o *module) MaxTag() int        { return pml.PairTags - 1 }
 func (o *module) MaxContext() uint32 { return 1<<16 - 1 }
 
 // Stats gives a copy of the counters. The token is held.
@@ -186,14 +222,17 @@ func (o *module) DelComm(c *core.Comm) {
 	defer o.engine.Unlock()
 	for _, ch := range []*core.Channel{&c.P2P, &c.Inner} {
 		m := o.chans[ch.ID]
-		for m.unexp.n > 0 {
-			s := m.unexp.all.head.msg
-			m.unexp.remove(s)
-			o.freeMsg(s)
+		for _, q := range []*queue{&m.unexp.all, &m.unexp.pairs} {
+			for q.head != nil {
+				s := q.head.msg
+				m.unexp.remove(s)
+				o.freeMsg(s)
+			}
 		}
 		for i := range m.ranks {
 			for s := m.ranks[i].held; s != nil; {
 				next := s.next
+				o.due(s)
 				o.freeMsg(s)
 				s = next
 			}
@@ -218,7 +257,13 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 			}
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
+		if err := proc.Failed(); err != nil { // found while connecting
+			return nil, peerError(err, rank)
+		}
 		p = &peer{proc: proc, ep: ep}
+		if err := o.meet(p); err != nil {
+			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
+		}
 		o.resolve(p)
 		o.peers[proc.Rank] = p
 	}
@@ -229,7 +274,7 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 // resolve reads off the endpoint what every send needs.
 func (o *module) resolve(p *peer) {
 	p.path = p.ep.First()
-	p.limits = o.limitsOf(p.path)
+	p.limits = o.limitsOf(p.ep, p.path)
 }
 
 func peerError(e *core.Error, rank int) *core.Error {
@@ -243,6 +288,11 @@ func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFre
 func (o *module) Close() error {
 	o.closed = true
 	o.engine.RemovePoller(&o.out)
+	for _, p := range o.peers {
+		if p != nil {
+			o.dropParked(p)
+		}
+	}
 	return o.balanced()
 }
 

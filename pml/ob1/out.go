@@ -3,6 +3,7 @@ package ob1
 import (
 	"errors"
 
+	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/progress"
 )
@@ -114,10 +115,10 @@ func (it *outItem) push() (bool, error) {
 
 func (it *outItem) failed(o *module, err error) {
 	if it.s != nil {
-		o.sendFailed(it.s, err)
+		o.pathFailed(it.s, it.s.path, err)
 		return
 	}
-	o.freeCtl(it.c) // the peer is gone: nobody waits for this
+	o.giveBack(it.c)
 }
 
 // ctl is a control frame: ACK or FIN.
@@ -126,6 +127,7 @@ type ctl struct {
 	item outItem
 	o    *module
 	peer *peer
+	path *bml.Path // to which it was offered last
 	next *ctl
 }
 
@@ -144,7 +146,7 @@ func (o *module) newCtl(p *peer) *ctl {
 }
 
 func (o *module) freeCtl(c *ctl) {
-	c.peer = nil
+	c.peer, c.path = nil, nil
 	c.next = o.ctls
 	o.ctls = c
 	o.nFree.ctls--
@@ -156,7 +158,7 @@ func (o *module) sendCtl(c *ctl) {
 	done, err := c.push()
 	switch {
 	case err != nil:
-		o.freeCtl(c) // the peer is gone: its requests end through ProcFailed
+		o.giveBack(c)
 	case !done:
 		o.out.add(c.peer, &c.item)
 	}
@@ -164,6 +166,7 @@ func (o *module) sendCtl(c *ctl) {
 
 func (c *ctl) push() (bool, error) {
 	path := c.peer.path
+	c.path = path
 	sent, err := path.Send.Send(&c.frag)
 	if err != nil {
 		if errors.Is(err, btl.ErrAgain) {
@@ -179,4 +182,10 @@ func (c *ctl) push() (bool, error) {
 }
 
 // FragDone implements btl.Completer.
-func (c *ctl) FragDone(*btl.Frag, error) { c.o.freeCtl(c) }
+func (c *ctl) FragDone(_ *btl.Frag, err error) {
+	if err != nil {
+		c.o.giveBack(c)
+		return
+	}
+	c.o.freeCtl(c)
+}

@@ -75,7 +75,7 @@ func (o *module) findSend() *sendReq {
 // forget lets go of what a send that is over refers to.
 func (s *sendReq) forget() {
 	s.Buf = core.Buffer{}
-	s.peer = nil
+	s.peer, s.path = nil, nil
 	s.frag.Data, s.frag.Conv = nil, nil
 }
 
@@ -159,6 +159,7 @@ type message struct {
 	length  int64 // of the whole message
 	sendID  uint64
 	handle  btl.MemHandle
+	ext     ext
 	payload []byte // what came with the header
 	class   int    // of payload's memory
 	ch      *channel

@@ -1,6 +1,8 @@
 package ob1
 
 import (
+	"slices"
+
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/progress"
@@ -33,6 +35,9 @@ func (o *module) look(m *channel, p *probe) bool {
 	if p.take {
 		m.unexp.remove(s)
 		p.msg = s
+		if s.frame != typeMatch {
+			m.taken = append(m.taken, s)
+		}
 	}
 	return true
 }
@@ -132,6 +137,9 @@ func (o *module) Imrecv(msg pml.Message, buf core.Buffer) *core.Request {
 	o.engine.Lock()
 	defer o.engine.Unlock()
 	s := msg.(*message)
+	if i := slices.Index(s.ch.taken, s); i >= 0 {
+		s.ch.taken = slices.Delete(s.ch.taken, i, i+1)
+	}
 	r := o.newRecv()
 	r.Renew(s.ch.comm, "", int(s.source), buf)
 	o.recvsOut.push(r)

@@ -1,6 +1,9 @@
 package ob1
 
-import "github.com/ompi-go/ompi-go/core"
+import (
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/pml"
+)
 
 // Matching queues. A queue holds entries in the order they came; a table finds the queue of a (source, tag) key in O(1).
 // Wildcards are keys of their own: (any, tag), (source, any), (any, any). A posted receive stands in the one queue of its own
@@ -143,6 +146,7 @@ type posted struct {
 const (
 	anySource = int32(core.AnySource)
 	anyTag    = int32(core.AnyTag)
+	pairTags  = int32(pml.PairTags) // from here on no wildcard fits
 )
 
 func (p *posted) add(r *recvReq) {
@@ -181,7 +185,7 @@ func (p *posted) peek(source, tag int32) *recvReq {
 	if q := p.t.find(keyOf(source, tag)); q != nil {
 		best = q.head
 	}
-	if p.wild != 0 {
+	if p.wild != 0 && tag < pairTags {
 		for _, key := range [...]uint64{keyOf(anySource, tag), keyOf(source, anyTag), keyOf(anySource, anyTag)} {
 			if q := p.t.find(key); q != nil && q.head != nil && (best == nil || q.head.stamp < best.stamp) {
 				best = q.head
@@ -197,7 +201,8 @@ func (p *posted) peek(source, tag int32) *recvReq {
 // unexpected are the messages that wait for a receive, in order of arrival.
 type unexpected struct {
 	t     table
-	all   queue // every message
+	all   queue // every message but those of pairs
+	pairs queue // those with tags that no wildcard fits
 	n     int
 	every bool // the wildcard queues are kept: somebody has looked for a wildcard
 }
@@ -208,6 +213,10 @@ func (u *unexpected) add(m *message) {
 		m.at[i].msg = m
 	}
 	u.t.get(keyOf(m.source, m.tag)).push(&m.at[0])
+	if m.tag >= pairTags {
+		u.pairs.push(&m.at[1])
+		return
+	}
 	u.all.push(&m.at[1])
 	if u.every {
 		u.index(m)

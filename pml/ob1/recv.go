@@ -28,16 +28,18 @@ type recvReq struct {
 	got    int64
 	length int64
 	proto  protocol // how it comes: protoRndv or protoRget
+	ext    ext      // what its first frame said besides
 
-	placing int  // fragments that BTLs are writing into the buffer
-	over    bool // failed: ends when placing is 0
+	placing int   // fragments that BTLs are writing into the buffer
+	coming  int64 // their bytes: got+coming <= want
+	over    bool  // failed: ends when placing is 0
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
 	r.ch, r.source, r.tag = m, int32(source), int32(tag)
 	r.room = buf.Bytes()
 	r.isFlat = r.room == 0 || buf.Type().Contiguous()
-	r.id, r.placing, r.over = 0, 0, false
+	r.id, r.placing, r.coming, r.over = 0, 0, 0, false
 }
 
 // Recv implements pml.Module.
@@ -73,12 +75,17 @@ func (o *module) BeginRecv(ch *core.Channel, buf core.Buffer, source, tag int) *
 // RecvInit implements pml.Module.
 func (o *module) RecvInit(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	o.engine.Lock()
+	defer o.engine.Unlock()
+	return o.RecvInitHeld(ch, buf, source, tag)
+}
+
+// RecvInitHeld implements pml.Module.
+func (o *module) RecvInitHeld(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	r := o.newRecv()
 	r.Renew(ch.Comm, "", source, buf)
 	r.Persistent = true
 	o.recvsOut.push(r)
 	r.ch, r.source, r.tag = o.chans[ch.ID], int32(source), int32(tag)
-	o.engine.Unlock()
 	return &r.Request
 }
 
@@ -137,10 +144,15 @@ func (o *module) cannotCome(m *channel, source int32) *core.Error {
 
 // deliverMsg gives a stored message to a receive.
 func (o *module) deliverMsg(r *recvReq, s *message) {
-	if s.frame == typeMatch {
+	switch {
+	case s.frame == typeLost:
+		o.deliverLost(r, s.source, s.tag)
+	case s.frame != typeMatch:
+		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle, s.ext}, s.payload)
+	case s.ext.arch != datatype.ArchNative:
+		o.deliverExt(r, s.source, s.tag, &s.ext, s.payload)
+	default:
 		o.deliver(r, s.source, s.tag, s.payload)
-	} else {
-		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle}, s.payload)
 	}
 	o.freeMsg(s)
 }
@@ -185,6 +197,9 @@ func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byt
 			o.refuse(peer)
 			return nil
 		}
+		if !o.keepEarly(peer, len(payload)) {
+			return nil
+		}
 		o.stats.Stray++
 		o.stray[h.ctx] = append(o.stray[h.ctx], o.store(peer, h, frame, x, payload))
 		return nil
@@ -196,26 +211,34 @@ func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byt
 	}
 	r := &m.ranks[h.source]
 	if h.seq != r.expected {
-		if int16(h.seq-r.expected) < 0 { // it has come before: senders never run that far ahead
+		at, ok := r.place(h.seq)
+		if !ok {
 			o.refuse(peer)
 			return nil
 		}
+		if !o.keepEarly(peer, len(payload)) {
+			return nil
+		}
 		o.stats.OutOfSequence++
-		o.hold(r, o.store(peer, h, frame, x, payload))
+		s := o.store(peer, h, frame, x, payload)
+		s.next, *at = *at, s
 		return nil
 	}
 	r.expected++
 	return m
 }
 
-// hold keeps a message until those before it have come.
-func (o *module) hold(r *rankState, s *message) {
-	at := &r.held
-	for *at != nil && (*at).seq-r.expected < s.seq-r.expected {
+// place finds where a message with this number is held until those before it have come; ok is false when it has come before. Senders
+// never run so far ahead that their numbers would look like that.
+func (r *rankState) place(seq uint16) (at **message, ok bool) {
+	if int16(seq-r.expected) < 0 {
+		return nil, false
+	}
+	at = &r.held
+	for *at != nil && (*at).seq-r.expected < seq-r.expected {
 		at = &(*at).next
 	}
-	s.next = *at
-	*at = s
+	return at, *at == nil || (*at).seq != seq
 }
 
 // catchUp matches held messages whose turn has come.
@@ -224,20 +247,24 @@ func (o *module) catchUp(m *channel, r *rankState) {
 		r.held = s.next
 		s.next = nil
 		r.expected++
+		o.due(s)
 		o.matchMsg(m, s)
 	}
 }
 
 // replay treats a message of a communicator that was unknown when it came.
 func (o *module) replay(m *channel, s *message) {
-	if int(s.source) >= len(m.ranks) || m.comm.Procs[s.source].Rank != s.from || s.tag < 0 {
-		o.refuse(s.from)
-		o.freeMsg(s)
-		return
+	if int(s.source) < len(m.ranks) && m.comm.Procs[s.source].Rank == s.from && s.tag >= 0 {
+		r := &m.ranks[s.source]
+		if at, ok := r.place(s.seq); ok {
+			s.next, *at = *at, s
+			o.catchUp(m, r)
+			return
+		}
 	}
-	r := &m.ranks[s.source]
-	o.hold(r, s)
-	o.catchUp(m, r)
+	o.refuse(s.from)
+	o.due(s)
+	o.freeMsg(s)
 }
 
 // matchMsg matches a stored message.
@@ -260,13 +287,13 @@ func (o *module) wait(m *channel, s *message) {
 	}
 }
 
-// store keeps a message; x is what a RNDV or RGET header says besides, nil for MATCH.
+// store keeps a message; x is what a RNDV, RGET or extended header says besides, nil for MATCH.
 func (o *module) store(peer int, h *match, frame uint8, x *rndv, payload []byte) *message {
 	s := o.newMsg(payload)
 	s.frame, s.flags, s.seq, s.source, s.tag, s.from = frame, h.flags, h.seq, h.source, h.tag, peer
 	s.length = int64(len(payload))
 	if x != nil {
-		s.length, s.sendID, s.handle = x.length, x.sendID, x.handle
+		s.length, s.sendID, s.handle, s.ext = x.length, x.sendID, x.handle, x.ext
 	}
 	return s
 }
@@ -360,6 +387,9 @@ func (x *matchHandler) Placed(_ int, hdr []byte, n int, err error) {
 	}
 	rs.placing = nil
 	if err != nil {
+		if p, e := o.connect(m, int(h.source)); e == nil && (p.ep.Reduced || len(p.ep.Bulk) > 1) {
+			err = o.lost(h.source)
+		}
 		r.FinishErr(o.asError(err, int(h.source)))
 		return
 	}

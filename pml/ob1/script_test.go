@@ -14,6 +14,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/progress"
 )
@@ -141,11 +142,11 @@ var modes = map[string]pml.Mode{"": pml.Standard, "sync": pml.Synchronous, "read
 
 // run performs one command.
 //
-//	world n= [eager= rndv= frag= inline= get= depth=] [gets] [later|hold]
+//	world n= [eager= rndv= frag= inline= get= depth=] [gets] [later|hold] [checksum[=R]] [big=R]
 //	R isend to= tag= size= [mode=] [vector] [comm= inner] [as=]    R irecv from= tag= size= [vector] [comm= inner] [as=]
 //	R cancel of=    R free of=    complete [at=]
 //	R iprobe from= tag=    R probe from= tag= as=    R improbe from= tag= as=    R imrecv of= size= [as=]
-//	deliver [at=|last|all]    refuse n=    getfails how=unsupported|gone|not    R poll
+//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails how=unsupported|gone|not    R poll
 //	R die peer=    R revoke    R addcomm k=    R delcomm k=    R sequence to= peer= (both ends)    R stats    frames
 func (p *player) run(a args) {
 	if a.verb == "world" {
@@ -190,6 +191,9 @@ func (p *player) run(a args) {
 		})
 	case "deliver":
 		p.deliver(a)
+	case "corrupt":
+		f := s.Frames()[a.num("at", 1)-1]
+		f.Payload[len(f.Payload)/2] ^= 4
 	case "complete":
 		p.w.complete(a.num("at", 1) - 1)
 	case "frames":
@@ -226,7 +230,14 @@ func (p *player) open(a args) {
 	s.Facts.Eager, s.Facts.RndvEager, s.Facts.MaxSend = int64(a.num("eager", 116)), int64(a.num("rndv", 20)), int64(a.num("frag", 124))
 	s.Facts.MinGet = int64(a.num("get", 0))
 	s.Inline, s.Gets, s.Later = a.num("inline", 16), a.has("gets"), a.has("later")
-	p.w = newWorld(p.t, a.num("n", 2), s, Options{Depth: a.num("depth", 4)}, a.has("hold"))
+	opts, archs := make([]Options, a.num("n", 2)), make([]datatype.Arch, a.num("n", 2))
+	for i := range opts {
+		opts[i] = Options{Depth: a.num("depth", 4), Checksum: a.has("checksum") && a.num("checksum", i) == i}
+		if a.num("big", -1) == i {
+			archs[i] = datatype.ArchBig
+		}
+	}
+	p.w = newMixedWorld(p.t, s, a.has("hold"), opts, archs)
 }
 
 func (p *player) add(a args, o *op) {

@@ -33,6 +33,7 @@ type sendReq struct {
 	item  outItem  // place in a peer's queue
 	ch    *channel
 	peer  *peer
+	path  *bml.Path // of the first fragment
 	dest  int
 	tag   int32
 	mode  pml.Mode
@@ -165,81 +166,75 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 			return
 		}
 	}
-	s.peer = p
-	contiguous := s.total == 0 || buf.Type().Contiguous()
-	s.proto = choose(s.total, contiguous, mode, p.path, &p.limits)
-	frame, flags := uint8(typeMatch), uint8(0)
-	switch s.proto {
-	case protoRndv:
-		frame = typeRndv
-	case protoRget:
-		frame = typeRget
-	}
+	s.peer, s.path = p, p.path
+	flags := uint8(0)
 	if mode == pml.Synchronous {
 		flags = flagSync
 	}
-	h0, h1 := matchWords(frame, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+	h0, h1 := matchWords(0, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 	r.sendSeq++
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
-	if s.proto == protoInline {
-		if !behind && p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(s.total)) {
+	contiguous := s.total == 0 || buf.Type().Contiguous()
+	if !behind && choose(s.total, contiguous, mode, p.path, &p.limits) == protoInline {
+		if p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
 			o.countInline(p.path, s.total)
 			s.state = sendIdle
 			s.Finish()
 			return
 		}
-		s.proto = protoEager
 	}
-	o.prepare(s, buf, contiguous, h0, h1, frame)
-	o.stats.Sent[s.proto]++
-	o.stats.SentBytes[s.proto] += uint64(s.total)
+	o.prepare(s, buf, &p.limits, h0, h1)
 	s.state = sendFirst
 	if behind {
 		o.out.add(p, &s.item)
 	} else if done, err := s.push(); err != nil {
-		o.sendFailed(s, err)
+		o.pathFailed(s, s.path, err)
 	} else if !done {
 		o.out.add(p, &s.item)
 	}
 }
 
-// prepare fills the first fragment.
-func (o *module) prepare(s *sendReq, buf core.Buffer, contiguous bool, h0, h1 uint64, frame uint8) {
+// prepare chooses a protocol for the message's path, and fills the first fragment. h0 and h1 are the match header without its type.
+func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) {
 	f := &s.frag
+	contiguous := s.total == 0 || buf.Type().Contiguous()
+	s.proto = choose(s.total, contiguous && !s.peer.differs, s.mode, s.path, l)
 	putMatch(f, h0, h1)
-	f.Tag = tagOf(int(frame))
 	f.Len, f.Data, f.Conv, f.Sent = 0, nil, nil, 0
 	s.item.s = s
 	if s.total > 0 {
 		s.conv.Prepare(buf.Type(), buf.Count(), buf.Addr())
 	}
-	l := &s.peer.limits
+	frame := uint8(typeMatch)
+	if s.proto == protoRget {
+		frame = typeRget
+		s.mem = btl.MemHandle{}
+		if s.path.Reg != nil {
+			var err error
+			if s.mem, err = s.path.Reg.Register(buf.Addr(), s.total); err != nil {
+				s.proto = protoRndv
+			}
+		}
+	}
 	switch s.proto {
+	case protoRget:
+		s.id = o.ids.add(s, nil)
+		putRndv(f, s.total, s.id)
+		putRget(f, s.mem)
 	case protoRndv:
+		frame = typeRndv
 		s.id = o.ids.add(s, nil)
 		putRndv(f, s.total, s.id)
 		f.Len = int(min(s.total, l.head))
 		if s.mode == pml.Synchronous && s.total <= l.eager-rndvSize {
 			f.Len = int(s.total)
 		}
-	case protoRget:
-		s.id = o.ids.add(s, nil)
-		putRndv(f, s.total, s.id)
-		s.mem = btl.MemHandle{}
-		if s.peer.path.Reg != nil {
-			h, err := s.peer.path.Reg.Register(buf.Addr(), s.total)
-			if err != nil { // the receiver will ask for fragments
-				s.proto = protoRndv
-				f.Tag = tagOf(typeRndv)
-				f.Hdr[0] = typeRndv
-				return
-			}
-			s.mem = h
-		}
-		putRget(f, s.mem)
 	default:
+		s.proto = protoEager // an inline message that found no room, too
 		f.Len = int(s.total)
 	}
+	f.Hdr[0] = frame
+	f.Tag = tagOf(int(frame))
 	if f.Len > 0 {
 		if contiguous {
 			f.Data = buf.Addr()
@@ -247,6 +242,11 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, contiguous bool, h0, h1 ui
 			f.Conv = &s.conv
 		}
 	}
+	if o.extends {
+		o.extendFirst(s)
+	}
+	o.stats.Sent[s.proto]++
+	o.stats.SentBytes[s.proto] += uint64(s.total)
 }
 
 // push offers what s has to send to its BTL. done: nothing more to offer now.
@@ -254,7 +254,15 @@ func (s *sendReq) push() (done bool, err error) {
 	if s.state == sendStream {
 		return s.stream()
 	}
-	path, n := s.peer.path, s.frag.Len
+	if done, err = s.offer(); err != nil {
+		return s.detour(err)
+	}
+	return done, nil
+}
+
+// offer offers the first fragment to its path.
+func (s *sendReq) offer() (done bool, err error) {
+	path, n := s.path, s.frag.Len
 	sent, err := path.Send.Send(&s.frag)
 	if err != nil {
 		if errors.Is(err, btl.ErrAgain) {
@@ -289,6 +297,9 @@ func (s *sendReq) firstDone() {
 
 // FragDone implements btl.Completer for the first fragment.
 func (s *sendReq) FragDone(_ *btl.Frag, err error) {
+	if err != nil && s.failure == nil && (s.ended || s.state == sendStream) {
+		err = nil // the receiver has answered: it has come
+	}
 	if err == nil && s.failure != nil {
 		err = s.failure
 	}
@@ -297,7 +308,7 @@ func (s *sendReq) FragDone(_ *btl.Frag, err error) {
 			s.pending--
 		}
 		s.state = sendRndv // no longer in the BTL
-		s.o.sendFailed(s, err)
+		s.o.pathFailed(s, s.path, err)
 		return
 	}
 	s.firstDone()
@@ -319,8 +330,8 @@ func (o *module) release(s *sendReq) {
 		o.ids.remove(s.id)
 		s.id = 0
 	}
-	if s.proto == protoRget && s.peer.path.Reg != nil {
-		s.peer.path.Reg.Deregister(s.mem)
+	if s.proto == protoRget && s.path.Reg != nil {
+		s.path.Reg.Deregister(s.mem)
 	}
 }
 

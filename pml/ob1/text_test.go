@@ -30,6 +30,17 @@ func frameText(line string) string {
 	if h[0] != byte(frame) {
 		return fmt.Sprintf("%sheader says type %d, tag says %d", s, h[0], frame)
 	}
+	if frame&extended != 0 && len(h) > extSize {
+		e, ok := parseExt(h[len(h)-extSize:])
+		if !ok {
+			return line
+		}
+		h, frame = h[:len(h)-extSize], frame&^extended
+		load += " " + e.arch.String()
+		if e.summed {
+			load += fmt.Sprintf(" sum %08x", e.sum)
+		}
+	}
 	m := func(name string) string {
 		x := parseMatch(h)
 		s += fmt.Sprintf("%s context %d source %d tag %d seq %d", name, x.ctx, x.source, x.tag, x.seq)
@@ -49,6 +60,8 @@ func frameText(line string) string {
 			s += fmt.Sprintf(" memory %d/%d", x.handle.A, x.handle.B)
 		}
 		return s + load
+	case typeLost:
+		return m("LOST") + " send " + idText(parseLost(h)) + load
 	case typeAck:
 		a := parseAck(h)
 		if a.flags != 0 {
@@ -95,5 +108,6 @@ func statsText(s Stats) string {
 	add("refused", s.Refused)
 	add("retries", s.Retries)
 	add("copy fallback", s.CopyFallback)
+	add("checksum errors", s.ChecksumErrors)
 	return strings.Join(out, ", ")
 }

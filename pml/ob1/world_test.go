@@ -16,6 +16,7 @@ import (
 	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/pml"
+	"github.com/ompi-go/ompi-go/rte"
 )
 
 // world is a job of ob1 modules whose frames the test moves by hand.
@@ -35,13 +36,26 @@ type rank struct {
 
 func newWorld(t testing.TB, n int, s *btltest.Script, opt Options, hold bool) *world {
 	t.Helper()
-	w := &world{World: btltest.NewWorld(t, btltest.Config{Component: s}, n), script: s}
+	return newMixedWorld(t, s, hold, slices.Repeat([]Options{opt}, n), make([]datatype.Arch, n))
+}
+
+// newMixedWorld makes a rank for each of opts, of the architecture that archs says.
+func newMixedWorld(t testing.TB, s *btltest.Script, hold bool, opts []Options, archs []datatype.Arch) *world {
+	t.Helper()
+	announce := func(j rte.Job) rte.Job {
+		if err := rte.PutArch(j, archs[j.Rank()]); err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	w := &world{World: btltest.NewWorld(t, btltest.Config{Component: s, Job: announce}, len(opts)), script: s}
 	reg, err := mca.NewRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r2, _ := reg.Component("bml", "r2")
-	for _, r := range w.Ranks {
+	for i, r := range w.Ranks {
+		r.Env.Arch, r.Env.Mixed = archs[i], true
 		mod := r.Module
 		if hold {
 			mod = w.withhold(mod, r.Engine)
@@ -50,7 +64,7 @@ func newWorld(t testing.TB, n int, s *btltest.Script, opt Options, hold bool) *w
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.ranks = append(w.ranks, &rank{r, newModule(r.Env, m, opt), map[uint32]*core.Comm{}})
+		w.ranks = append(w.ranks, &rank{r, newModule(r.Env, m, opts[i]), map[uint32]*core.Comm{}})
 	}
 	for _, r := range w.ranks {
 		r.addComm(t, 0)

@@ -98,6 +98,7 @@ func verdict(p *program, ours, others []*outcome) (wrong string, disputes []stri
 					bad = bad || other != mine
 				case !there && o.err != nil:
 					lost++
+				case strings.HasSuffix(other, " ?"): // it abstains
 				case agree(mine, other):
 					friends++
 				default:

@@ -159,44 +159,52 @@ static void say_type(MPI_Datatype t)
 	say(" %d %ld %ld %ld %ld", size, (long)lb, (long)extent, (long)first, (long)span);
 }
 
-/* type A: its size and bounds. pack A fa B fb count: from A to bytes, native and external32, and on to B. */
+/* type A: its size and bounds. pack A fa B fb count, external: from A to bytes, native or external32, and on to B. */
 static int local(const char *name)
 {
-	int packing = is(name, "pack");
+	int native = is(name, "pack"), external = is(name, "external");
 
-	if (!packing && !is(name, "type"))
+	if (!native && !external && !is(name, "type"))
 		return 0;
+#ifdef MPICH_VERSION
+	if (external) { /* MPICH 4.0 ends in MPI_Pack_external of structs: it abstains */
+		say("%d ?\n", step);
+		return 1;
+	}
+#endif
 	MPI_Datatype a = type();
 
 	say("%d", step);
 	say_type(a);
-	if (packing) {
+	if (native || external) {
 		int na = (int)number(), nb, n, at = 0, size;
 		MPI_Datatype b = type();
 
 		nb = (int)number(), n = (int)number(), na *= n, nb *= n;
 		say_type(b);
-		struct area in = area(a, na, 1), native = area(b, nb, 2), external = area(b, nb, 3);
+		struct area in = area(a, na, 1), back = area(b, nb, 2);
 		MPI_Aint need, position = 0;
+		char *packed;
 
-		MPI_Pack_size(na, a, MPI_COMM_WORLD, &size);
-		char *packed = room((size_t)size);
-
-		MPI_Pack(in.base, na, a, packed, size, &at, MPI_COMM_WORLD);
-		say(" %d %d %08x", at, at <= size, crc((unsigned char *)packed, (size_t)at));
-		size = at, at = 0;
-		MPI_Unpack(packed, size, &at, native.base, nb, b, MPI_COMM_WORLD);
-		say(" %d", at);
+		if (native) {
+			MPI_Pack_size(na, a, MPI_COMM_WORLD, &size);
+			packed = room((size_t)size);
+			MPI_Pack(in.base, na, a, packed, size, &at, MPI_COMM_WORLD);
+			say(" %d %d %08x", at, at <= size, crc((unsigned char *)packed, (size_t)at));
+			size = at, at = 0;
+			MPI_Unpack(packed, size, &at, back.base, nb, b, MPI_COMM_WORLD);
+			say(" %d", at);
+		} else {
+			MPI_Pack_external_size("external32", na, a, &need);
+			packed = room((size_t)need);
+			MPI_Pack_external("external32", in.base, na, a, packed, need, &position);
+			say(" %ld %ld %08x", (long)need, (long)position, crc((unsigned char *)packed, (size_t)position));
+			need = position, position = 0;
+			MPI_Unpack_external("external32", packed, need, &position, back.base, nb, b);
+			say(" %ld", (long)position);
+		}
 		free(packed);
-		MPI_Pack_external_size("external32", na, a, &need);
-		packed = room((size_t)need);
-		MPI_Pack_external("external32", in.base, na, a, packed, need, &position);
-		say(" %ld %ld %08x", (long)need, (long)position, crc((unsigned char *)packed, (size_t)position));
-		need = position, position = 0;
-		MPI_Unpack_external("external32", packed, need, &position, external.base, nb, b);
-		say(" %ld", (long)position);
-		free(packed);
-		say_area(&in), say_area(&native), say_area(&external);
+		say_area(&in), say_area(&back);
 		drop_type(b);
 	}
 	drop_type(a);

@@ -1,0 +1,5 @@
+//go:build !race
+
+package alg
+
+const manyRanks = 4096

@@ -1,0 +1,275 @@
+package ob1
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/btltest"
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/pml"
+)
+
+// pathWorld is two ranks with two scripted BTLs between them.
+type pathWorld struct {
+	*world
+	both [2]*btltest.Script
+}
+
+// pathUpcalls does what the instance does when an endpoint fails.
+type pathUpcalls struct {
+	btl.Upcalls
+	r *rank
+	m bml.Manager
+}
+
+func (u *pathUpcalls) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause error) {
+	if !dead && u.m.Drop(m, p) {
+		u.r.o.PathsChanged(p)
+		return
+	}
+	if p.Fail(cause) {
+		for _, c := range u.r.comms {
+			err := *p.Failed()
+			err.Peer = c.RankOf(p.Rank)
+			c.SetFault(&core.Fault{Err: &err})
+		}
+		u.r.o.ProcFailed(p)
+	}
+}
+
+// newPathWorld makes it with what shape does to the scripts.
+func newPathWorld(t testing.TB, shape func(first, second *btltest.Script)) *pathWorld {
+	t.Helper()
+	w := &pathWorld{both: [2]*btltest.Script{btltest.NewScript(), btltest.NewScript()}}
+	shape(w.both[0], w.both[1])
+	w.world = &world{World: btltest.NewWorld(t, btltest.Config{Component: w.both[0]}, 2), script: w.both[0]}
+	reg, err := mca.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r2, _ := reg.Component("bml", "r2")
+	for _, r := range w.Ranks {
+		more, err := w.both[1].Open(r.Env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r2.(bml.Component).Open(r.Env, []btl.Module{r.Module, more[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		me := &rank{r, newModule(r.Env, m, Options{Depth: 2}), map[uint32]*core.Comm{}}
+		r.Env.Upcalls = &pathUpcalls{r, me, m}
+		me.addComm(t, 0)
+		w.ranks = append(w.ranks, me)
+	}
+	return w
+}
+
+// breakPath ends a BTL's connection at both ends. What it still has is given back with an error. Bits of order say which end notices first,
+// whether that comes before or after its fragments, and whether these come nevertheless.
+func (w *pathWorld) breakPath(path int, order int) {
+	s := w.both[path]
+	lose := func(from int) {
+		for _, f := range s.Frames() {
+			switch {
+			case f.From != from:
+			case f.Inline: // it was complete: a BTL that cannot vouch for it reports the process as dead
+				s.Deliver(f)
+			case order&4 != 0:
+				s.Doubt(f, errors.New("in doubt"))
+			default:
+				s.Drop(f, errors.New("lost"))
+			}
+		}
+	}
+	for k := range 2 {
+		end := k ^ order&1
+		if order&2 != 0 {
+			lose(end)
+		}
+		s.Fail(end, 1-end, false, errors.New("the cable is out"))
+		if order&2 == 0 {
+			lose(end)
+		}
+		w.settle()
+	}
+	w.settle()
+}
+
+// settle moves everything there is to move.
+func (w *pathWorld) settle() {
+	for moved := true; moved; {
+		moved = w.both[0].DeliverAll()+w.both[1].DeliverAll() > 0
+		for _, r := range w.ranks {
+			moved = r.Poll() > 0 || moved
+		}
+	}
+}
+
+func later(first, second *btltest.Script) {
+	for _, s := range []*btltest.Script{first, second} {
+		s.Later = true
+		s.Facts = btl.Limits{Eager: 116, RndvEager: 20, MaxSend: 124, Latency: 1, Bandwidth: 1, Exclusivity: 1}
+		s.Inline = 16
+	}
+	first.Facts.Eager, first.Facts.MaxSend = 300, 224
+}
+
+// TestPathLost: a peer that is reached over two BTLs survives the loss of one, for messages of every kind.
+func TestPathLost(t *testing.T) {
+	for _, gets := range []bool{false, true} {
+		for path := range 2 {
+			w := newPathWorld(t, func(a, b *btltest.Script) {
+				later(a, b)
+				a.Gets, b.Gets = gets, gets
+			})
+			exchange := func(when string) {
+				for i, size := range []int{0, 8, 100, 280, 2000} {
+					for from := range 2 {
+						tag := 10*i + from
+						mode := []pml.Mode{pml.Standard, pml.Synchronous}[i%2]
+						in, out := newMemory(t, size, tag, i%3 == 1), newMemory(t, size, -1, false)
+						s := w.ranks[from].send(in, 1-from, tag, mode)
+						w.settle()
+						r := w.ranks[1-from].recv(out, from, tag)
+						w.settle()
+						if !s.Done() || !r.Done() || s.Status.Err != nil || r.Status.Err != nil || !out.holds(size, tag) {
+							t.Errorf("%s, path %d, gets %v: %d bytes: send %v, receive %v", when, path, gets, size, s.Status, r.Status)
+						}
+					}
+				}
+			}
+			exchange("before")
+			w.breakPath(path, 0)
+			w.both[path].Log()
+			exchange("after")
+			for _, l := range w.both[path].Log() {
+				t.Errorf("over the broken path: %s", l)
+			}
+			for _, r := range w.ranks {
+				r.checkBalance(t)
+				if n := r.o.stats.Refused; n != 0 {
+					t.Errorf("%d frames were refused", n)
+				}
+			}
+			// The second loss is the process's end.
+			r := w.ranks[0].recv(newMemory(t, 8, -1, false), 1, 0)
+			w.breakPath(1-path, 0)
+			if !r.Done() || core.ClassOf(r.Status.Err) != core.ErrProcFailed {
+				t.Errorf("after the last path broke: %v", r.Status)
+			}
+		}
+	}
+}
+
+// TestPathLostBeforeUse: a connection that broke before this rank had used it is not used.
+func TestPathLostBeforeUse(t *testing.T) {
+	w := newPathWorld(t, later)
+	w.both[0].Fail(0, 1, false, errors.New("the cable is out"))
+	s := w.ranks[0].send(newMemory(t, 100, 1, false), 1, 1, pml.Standard)
+	if len(w.both[0].Frames()) != 0 || len(w.both[1].Frames()) != 1 {
+		t.Error("the message does not go over the other path")
+	}
+	w.settle()
+	if !s.Done() || s.Status.Err != nil {
+		t.Errorf("send: %v", s.Status)
+	}
+}
+
+// TestPathUnderWay breaks a path at every step of a conversation. Whatever was under way ends, with an error at both ends that says
+// why or at none; whatever comes afterwards works; nothing is left.
+func TestPathUnderWay(t *testing.T) {
+	steps := 0
+	for seed := range uint64(1200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		path, order, at := rnd.IntN(2), rnd.IntN(8), rnd.IntN(40)
+		w := newPathWorld(t, func(a, b *btltest.Script) {
+			later(a, b)
+			a.Gets = rnd.IntN(2) == 0
+			b.Gets = a.Gets
+			if rnd.IntN(3) == 0 {
+				a.Inline, b.Inline = 0, 0
+			}
+		})
+		type pair struct {
+			s, r *core.Request
+			size int
+			out  *memory
+			tag  int
+		}
+		var pairs []*pair
+		begin := func() {
+			size := []int{0, 8, 50, 100, 250, 600, 1500}[rnd.IntN(7)]
+			p := &pair{size: size, tag: len(pairs)}
+			from := rnd.IntN(2)
+			in := newMemory(t, size, p.tag, rnd.IntN(4) == 0)
+			p.out = newMemory(t, size, -1, rnd.IntN(4) == 0)
+			mode := []pml.Mode{pml.Standard, pml.Synchronous}[rnd.IntN(2)]
+			send := func() { p.s = w.ranks[from].send(in, 1-from, p.tag, mode) }
+			recv := func() { p.r = w.ranks[1-from].recv(p.out, from, p.tag) }
+			if rnd.IntN(2) == 0 {
+				send()
+				recv()
+			} else {
+				recv()
+				send()
+			}
+			pairs = append(pairs, p)
+		}
+		for step := range at {
+			switch s := w.both[rnd.IntN(2)]; rnd.IntN(5) {
+			case 0:
+				begin()
+			case 1:
+				s.Refuse(rnd.IntN(2))
+			case 2:
+				w.ranks[rnd.IntN(2)].Poll()
+			default:
+				if f := s.Frames(); len(f) > 0 {
+					s.Deliver(f[rnd.IntN(len(f))])
+				}
+			}
+			_ = step
+			steps++
+		}
+		w.breakPath(path, order)
+		for range 3 {
+			begin()
+			w.settle()
+		}
+		name := fmt.Sprintf("seed %d, path %d, order %d", seed, path, order)
+		for i, p := range pairs {
+			ok := func(r *core.Request) bool { return r.Done() && r.Status.Err == nil }
+			lost := func(r *core.Request) bool {
+				return r.Done() && r.Status.Err != nil && core.ClassOf(r.Status.Err) == core.ErrOther && strings.Contains(r.Status.Err.Error(), "broke while it was under way")
+			}
+			switch {
+			case ok(p.s) && ok(p.r):
+				if !p.out.holds(p.size, p.tag) {
+					t.Errorf("%s: message %d of %d bytes is damaged", name, i, p.size)
+				}
+			case i < len(pairs)-3 && lost(p.s) && (lost(p.r) || ok(p.r)): // it may have come before it was given up
+			default:
+				t.Fatalf("%s: message %d of %d, %d bytes: sent %v %v, received %v %v", name, i, len(pairs), p.size, p.s.Done(), p.s.Status.Err, p.r.Done(), p.r.Status.Err)
+			}
+			if !p.out.intact() {
+				t.Errorf("%s: message %d wrote outside", name, i)
+			}
+		}
+		for _, r := range w.ranks {
+			r.checkBalance(t)
+		}
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	if steps == 0 {
+		t.Error("nothing was tried")
+	}
+}
