@@ -7,11 +7,6 @@ import (
 	"github.com/ompi-go/ompi-go/ompi"
 )
 
-// What main cannot do yet is not drawn.
-const (
-	packing = false
-)
-
 func (x *player) group(here *ompi.Comm) (*ompi.Group, error) {
 	switch w := x.word(); w {
 	case "here":
@@ -163,6 +158,9 @@ func (x *player) sayType(t *datatype.Type) {
 
 // local does what one rank does alone.
 func (x *player) local(name string) error {
+	if name != "type" {
+		return x.pack(name == "external")
+	}
 	a := x.typ()
 	x.sayType(a)
 	return nil

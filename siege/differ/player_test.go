@@ -89,7 +89,7 @@ func (x *player) run() error {
 		err = x.topology(c, name)
 	case "inter", "merge", "redup", "trade":
 		err = x.inter(c, slot, name)
-	case "type", "pack":
+	case "type", "pack", "external":
 		err = x.local(name)
 	default:
 		err = x.communicators(c, slot, name)

@@ -263,8 +263,8 @@ func (g *author) exchange(p party) {
 // local: what each rank does alone.
 func (g *author) local(p party) {
 	pr := g.pair(false)
-	if packing && g.coin(2) {
-		g.emit(p.slot, 0, nil, "pack", pr.a.text, pr.fa, pr.b.text, pr.fb, g.small())
+	if name := []string{"type", "pack", "external"}[g.IntN(3)]; name != "type" {
+		g.emit(p.slot, 0, nil, name, pr.a.text, pr.fa, pr.b.text, pr.fb, g.small())
 		return
 	}
 	g.emit(p.slot, 0, nil, "type", pr.a.text)
