@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -139,6 +140,7 @@ func launch(p *program, path string, words []string, ours bool) ([]string, error
 	cmd := exec.CommandContext(ctx, path, words...)
 	// A launcher that is told to end takes its ranks with it.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	cmd.WaitDelay = 5 * time.Second
 	for _, kv := range os.Environ() {
 		if !strings.HasPrefix(kv, "OMPI_MCA_") && !strings.HasPrefix(kv, "HOME=") && !strings.HasPrefix(kv, "GOMAXPROCS=") {
