@@ -55,6 +55,7 @@ type Env struct {
 	Procs    []*core.Proc  // by job rank
 	Shm      *shm.Domain   // memory shared with the ranks of this host; nil when there is none, with the reason in ShmErr
 	ShmErr   error
+	Refused  []string // why components that are allowed do not work here, each behind its name; complete when the BML is opened
 	Dispatch *Dispatch
 	Upcalls  Upcalls
 	Trace    *trace.Ring // nil: nobody wants to know

@@ -78,11 +78,19 @@ func Select(factories []Factory, c *core.Comm) (*Table, error) {
 		t.modules = append(t.modules, m)
 	}
 	if missing := t.missing(); missing != nil {
-		err := core.NewError(core.ErrUnsupportedOperation, "no collective component offers %s on communicator %s; check parameter coll (component basic has all)",
-			strings.Join(missing, ", "), c.Name())
+		err := core.NewError(core.ErrUnsupportedOperation, "no collective component offers %s on %s; check parameter coll (component basic has all)",
+			strings.Join(missing, ", "), Title(c))
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
+}
+
+// Title is what messages call a communicator: its name, or for one without the number that its members agreed on.
+func Title(c *core.Comm) string {
+	if name := c.Name(); name != "" {
+		return name
+	}
+	return fmt.Sprintf("communicator %d", c.Context())
 }
 
 // slots are the operations of t, as pointers to its interface fields with their names. What an operation is called in Table is

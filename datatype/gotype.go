@@ -62,8 +62,8 @@ func For[T any]() (*Type, error) {
 func forGoType(t reflect.Type) (*Type, error) {
 	if path, bad := pointerIn(t, ""); bad != nil {
 		if path == "" {
-			return nil, errType("%s holds pointers: a %s cannot be sent; send a slice of its elements or a copy without pointers",
-				t, bad.Kind())
+			return nil, errType("%s holds pointers: %s cannot be sent; send a slice of its elements or a copy without pointers",
+				t, article(bad.Kind()))
 		}
 		return nil, errType("%s holds pointers: field %s (%s) cannot be sent; use fixed-size fields or send the data itself",
 			t, path, bad)
@@ -74,6 +74,21 @@ func forGoType(t reflect.Type) (*Type, error) {
 	}
 	v, _ := goTypes.LoadOrStore(t, made)
 	return v.(*Type), nil
+}
+
+// article is "a map", "an interface".
+func article(k reflect.Kind) string {
+	switch k {
+	case reflect.Interface:
+		return "an interface"
+	case reflect.Pointer, reflect.UnsafePointer:
+		return "a pointer"
+	case reflect.Func:
+		return "a function"
+	case reflect.Chan:
+		return "a channel"
+	}
+	return "a " + k.String()
 }
 
 // pointerIn finds the first pointer inside t: the path of its field and its Go type, nil when there is none. Blank fields

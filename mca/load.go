@@ -21,6 +21,16 @@ const delimiter = "/"
 // names the value, the parameter, the source and the form expected, and near
 // names where a name is unknown.
 func Load(reg *Registry, in Input) (*Params, error) {
+	p, err := LoadGood(reg, in)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// LoadGood is Load that returns, beside the error, the parameters as they would be without the settings that are wrong: for those
+// who show parameters, not for those who use them.
+func LoadGood(reg *Registry, in Input) (*Params, error) {
 	l := loader{reg: reg}
 	settings := l.gather(in)
 	l.checkNames(settings)
@@ -32,10 +42,7 @@ func Load(reg *Registry, in Input) (*Params, error) {
 	if in.Warn != nil {
 		l.warn(in.Warn)
 	}
-	if len(l.errs) > 0 {
-		return nil, errors.Join(l.errs...)
-	}
-	return p, nil
+	return p, errors.Join(l.errs...)
 }
 
 // loader is one run of Load.
@@ -44,6 +51,7 @@ type loader struct {
 	errs    []error
 	good    []Setting // known name and well-formed value, lowest layer first
 	foreign []Setting // names of other MPI libraries
+	adapted []string  // what was made of values of other MPI libraries
 	merged  *koanf.Koanf
 	from    map[string]Setting // provenance: the setting whose value is merged
 }
@@ -115,6 +123,13 @@ func (l *loader) checkNames(settings []Setting) {
 				l.fail("%w (%s)", l.reg.unknown(s.Name), s.Source())
 			}
 			continue
+		}
+		if p.opt == nil && !s.Layer.strict() {
+			value, note := l.reg.adapt(p.framework, s.Value)
+			if note != "" {
+				l.adapted = append(l.adapted, fmt.Sprintf("parameter %s: value %q (%s): %s", s.Name, s.Value, s.Source(), note))
+			}
+			s.Value = value
 		}
 		if _, err := l.reg.parse(p, s.Value); err != nil {
 			l.fail("parameter %s: bad value %q (%s): %w", s.Name, s.Value, s.Source(), err)
@@ -190,6 +205,9 @@ func (l *loader) warn(say func(string)) {
 			fmt.Fprintf(&b, "%s (%s)", s.Name, s.Source())
 		}
 		say(b.String())
+	}
+	for _, note := range l.adapted {
+		say(note)
 	}
 	for _, d := range l.reg.params {
 		s := l.from[d.name]

@@ -226,12 +226,12 @@ func TestForeignNamesWarnOnce(t *testing.T) {
 	}
 	// Inside frameworks we have, files and the environment are as strict as
 	// the command line; progress is a group no other library has.
-	for _, name := range []string{"btl_vader_flags", "btl_tcp_lniks", "progress_gosched_evry", "btl_base_x"} {
+	for _, name := range []string{"btl_vadre_flags", "btl_tcp_lniks", "progress_gosched_evry", "btl_sm_fbox_mex", "btl_tcp"} {
 		_, err := Load(fakeRegistry(t), Input{Environ: []string{"OMPI_MCA_" + name + "=1"}})
 		wantError(t, err, name, "environment OMPI_MCA_"+name)
 	}
-	_, err = Load(fakeRegistry(t), Input{Environ: []string{"OMPI_MCA_btl=self,vader"}})
-	wantError(t, err, "vader")
+	_, err = Load(fakeRegistry(t), Input{Settings: []Setting{CommandLine("btl_vader_flags", "1"), CommandLine("btl_base_x", "1")}})
+	wantError(t, err, "btl_vader_flags", "btl_base_x")
 }
 
 func TestDeprecatedWarns(t *testing.T) {

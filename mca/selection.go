@@ -79,7 +79,11 @@ func (r *Registry) checkSelection(framework, text string) (Selection, error) {
 		if slices.Contains(known, name) {
 			continue
 		}
-		errs = append(errs, fmt.Sprintf("framework %s has no component %q%s", framework, name, didYouMean(nearest(name, known))))
+		near := nearest(name, known)
+		if heir := successor(framework, name); slices.Contains(known, heir) {
+			near = []string{heir}
+		}
+		errs = append(errs, fmt.Sprintf("framework %s has no component %q%s", framework, name, didYouMean(near)))
 	}
 	if errs == nil {
 		return s, nil

@@ -21,7 +21,10 @@ func (r *Registry) frameworkOf(name string) (Framework, bool) {
 // foreign reports whether an unknown name may be meant for another MPI library.
 func (r *Registry) foreign(name string) bool {
 	f, ok := r.frameworkOf(name)
-	return !ok || f.Flat && slices.Contains(sharedPrefixes, f.Name)
+	if ok && !f.Flat {
+		return r.openMPI(f.Name, strings.TrimPrefix(strings.TrimPrefix(name, f.Name), "_"))
+	}
+	return !ok || slices.Contains(sharedPrefixes, f.Name)
 }
 
 // unknown says what about a parameter's name is unknown, with near names.

@@ -117,7 +117,8 @@ func (c *Comm) Instance() *Instance { return c.inst }
 // Group is the communicator's group; of an intercommunicator, the local one.
 func (c *Comm) Group() *Group { return c.c.Group() }
 
-// Name is the communicator's name, for people.
+// Name is the communicator's name, for people: empty until SetName, but for the predefined ones. Errors of one without a name say
+// "communicator 3", the number that its members agreed on.
 func (c *Comm) Name() string { return c.c.Name() }
 
 // SetName names the communicator.

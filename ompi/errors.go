@@ -5,52 +5,55 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
 )
 
-// Error classes (MPI-3.1 §8.4), with the values of the MPI 5.0 ABI.
+// Error classes (MPI-3.1 §8.4), with the values of the MPI 5.0 ABI. Every error that a call returns has one (see Error):
+//
+//	if errors.Is(err, ompi.ErrTruncate) { ... }
 const (
-	ErrBuffer               = core.ErrBuffer
-	ErrCount                = core.ErrCount
-	ErrType                 = core.ErrType
-	ErrTag                  = core.ErrTag
-	ErrComm                 = core.ErrComm
-	ErrRank                 = core.ErrRank
-	ErrRequest              = core.ErrRequest
-	ErrRoot                 = core.ErrRoot
-	ErrGroup                = core.ErrGroup
-	ErrOp                   = core.ErrOp
-	ErrTopology             = core.ErrTopology
-	ErrDims                 = core.ErrDims
-	ErrArg                  = core.ErrArg
-	ErrUnknown              = core.ErrUnknown
-	ErrTruncate             = core.ErrTruncate
-	ErrOther                = core.ErrOther
-	ErrIntern               = core.ErrIntern
-	ErrInStatus             = core.ErrInStatus
-	ErrPending              = core.ErrPending
-	ErrKeyval               = core.ErrKeyval
-	ErrNoMem                = core.ErrNoMem
-	ErrBase                 = core.ErrBase
-	ErrInfo                 = core.ErrInfo
-	ErrInfoKey              = core.ErrInfoKey
-	ErrInfoValue            = core.ErrInfoValue
-	ErrInfoNoKey            = core.ErrInfoNoKey
-	ErrWin                  = core.ErrWin
-	ErrDisp                 = core.ErrDisp
-	ErrLockType             = core.ErrLockType
-	ErrAssert               = core.ErrAssert
-	ErrRMAConflict          = core.ErrRMAConflict
-	ErrRMASync              = core.ErrRMASync
-	ErrRMARange             = core.ErrRMARange
-	ErrRMAAttach            = core.ErrRMAAttach
-	ErrRMAShared            = core.ErrRMAShared
-	ErrRMAFlavor            = core.ErrRMAFlavor
-	ErrUnsupportedOperation = core.ErrUnsupportedOperation
-	ErrSession              = core.ErrSession
-	ErrProcAborted          = core.ErrProcAborted
-	ErrProcFailed           = core.ErrProcFailed
-	ErrRevoked              = core.ErrRevoked
+	ErrBuffer               = core.ErrBuffer               // the buffer is not usable here, such as InPlace or nil memory
+	ErrCount                = core.ErrCount                // a count is negative, or counts of a collective do not fit together
+	ErrType                 = core.ErrType                 // a datatype is not committed or does not fit; Go memory that holds pointers
+	ErrTag                  = core.ErrTag                  // the tag is negative or above Comm.TagUB
+	ErrComm                 = core.ErrComm                 // the communicator is nil or freed, or was freed while the operation waited
+	ErrRank                 = core.ErrRank                 // there is no such rank in the communicator
+	ErrRequest              = core.ErrRequest              // the request cannot be used so, such as Start of one that is not persistent or is active
+	ErrRoot                 = core.ErrRoot                 // there is no such root
+	ErrGroup                = core.ErrGroup                // the group is nil or its members do not fit
+	ErrOp                   = core.ErrOp                   // the operation is nil or does not fit the datatype
+	ErrTopology             = core.ErrTopology             // the communicator has no topology, or another one
+	ErrDims                 = core.ErrDims                 // the dimensions do not fit the number of ranks
+	ErrArg                  = core.ErrArg                  // another argument is wrong; a parameter is wrong (of Init)
+	ErrUnknown              = core.ErrUnknown              // unknown
+	ErrTruncate             = core.ErrTruncate             // the message is larger than the buffer, which is filled
+	ErrOther                = core.ErrOther                // whatever has no class of its own: a peer that cannot be reached, a program's own error
+	ErrIntern               = core.ErrIntern               // a defect of this library
+	ErrInStatus             = core.ErrInStatus             // some of several operations failed: each status has its error
+	ErrPending              = core.ErrPending              // in a status beside failed ones: the operation is neither done nor failed
+	ErrKeyval               = core.ErrKeyval               // the attribute key is not valid
+	ErrNoMem                = core.ErrNoMem                // there is not enough memory
+	ErrBase                 = core.ErrBase                 // the base address is not usable
+	ErrInfo                 = core.ErrInfo                 // the info object is not usable
+	ErrInfoKey              = core.ErrInfoKey              // an info key is empty or too long
+	ErrInfoValue            = core.ErrInfoValue            // an info value is too long or makes no sense
+	ErrInfoNoKey            = core.ErrInfoNoKey            // there is no such info key
+	ErrWin                  = core.ErrWin                  // the window is nil or freed
+	ErrDisp                 = core.ErrDisp                 // a displacement is negative or lies outside of the window
+	ErrLockType             = core.ErrLockType             // the lock type is unknown
+	ErrAssert               = core.ErrAssert               // the assertion is unknown or does not fit
+	ErrRMAConflict          = core.ErrRMAConflict          // accesses to a window conflict
+	ErrRMASync              = core.ErrRMASync              // no epoch is open that allows the call, or one is that forbids it
+	ErrRMARange             = core.ErrRMARange             // the target memory lies outside of what the window has
+	ErrRMAAttach            = core.ErrRMAAttach            // memory cannot be attached to the window
+	ErrRMAShared            = core.ErrRMAShared            // the ranks do not share memory
+	ErrRMAFlavor            = core.ErrRMAFlavor            // the window is of a kind without this call
+	ErrUnsupportedOperation = core.ErrUnsupportedOperation // no component that may be used offers this
+	ErrSession              = core.ErrSession              // the session is not valid
+	ErrProcAborted          = core.ErrProcAborted          // the job was ended: Abort, a panic of a goroutine rank, a cancelled context
+	ErrProcFailed           = core.ErrProcFailed           // a process that the call needs has died; Error.Peer tells its rank
+	ErrRevoked              = core.ErrRevoked              // the communicator has been revoked
 )
 
 // Errhandler decides what a call returns for an error; nil is ErrorsReturn. A window's gets the communicator it was made over.
@@ -116,10 +119,10 @@ func (c *Comm) explain(op string, err error) error {
 	}
 	name := ""
 	if c != nil && c.c != nil {
-		name = c.c.Name()
+		name = coll.Title(c.c)
 	}
-	var e *core.Error
-	if !errors.As(err, &e) || e != err {
+	e := itself(err)
+	if e == nil {
 		return &core.Error{Class: core.ClassOf(err), Op: op, Comm: name, Peer: Undefined, Index: -1, Err: err}
 	}
 	if e.Op != "" {
@@ -128,6 +131,15 @@ func (c *Comm) explain(op string, err error) error {
 	full := *e // e may be shared
 	full.Op, full.Comm = op, name
 	return &full
+}
+
+// itself is the *core.Error that err is, perhaps as the only one of errors.Join; nil when it is something else, or says more.
+func itself(err error) *core.Error {
+	var e *core.Error
+	if errors.As(err, &e) && (e == err || e.Error() == err.Error()) {
+		return e
+	}
+	return nil
 }
 
 // badArg is an argument error found at the entrance.

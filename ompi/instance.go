@@ -112,10 +112,20 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 		return nil, err
 	}
 	if err := i.open(reg, at, len(local), arch, mpi.isMixed()); err != nil {
-		return nil, &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
+		return nil, initError(err)
 	}
 	i.job.OnScrape(i.scrape)
 	return i, nil
+}
+
+// initError is err as an error of Init.
+func initError(err error) error {
+	if e := itself(err); e != nil && e.Op == "" {
+		full := *e // e may be shared
+		full.Op = "Init"
+		return &full
+	}
+	return &core.Error{Class: core.ClassOf(err), Op: "Init", Peer: Undefined, Index: -1, Err: err}
 }
 
 func sleepAfter(d time.Duration) time.Duration {
@@ -130,7 +140,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 	if err := rte.PutArch(i.job, arch); err != nil {
 		return err
 	}
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: i, Trace: i.trace.ring}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(i), Trace: i.trace.ring}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -148,6 +158,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 		}
 		mods, err := c.(btl.Component).Open(env)
 		if errors.Is(err, btl.ErrUnavailable) {
+			env.Refused = append(env.Refused, c.Name()+": "+strings.TrimPrefix(err.Error(), btl.ErrUnavailable.Error()+": "))
 			continue
 		}
 		if err != nil {
@@ -184,7 +195,7 @@ func (i *Instance) withoutShm(cause error) error {
 	if len(others) == 0 {
 		return fmt.Errorf("no shared memory on this host, and the parameter btl allows nothing else between processes: %w", cause)
 	}
-	i.Say("shm", fmt.Sprintf("no shared memory on this host, using %s instead: %v", strings.Join(others, ", "), cause))
+	(*upcalls)(i).Say("shm", fmt.Sprintf("no shared memory on this host, using %s instead: %v", strings.Join(others, ", "), cause))
 	return nil
 }
 
@@ -216,14 +227,17 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 		}
 	}
 	if i.pml == nil {
-		return fmt.Errorf("no pml can be used (%s); check the parameter pml", strings.Join(why, "; "))
+		if why == nil {
+			why = []string{"none is allowed"}
+		}
+		return fmt.Errorf("no pml can be used: %s; check the parameter pml", strings.Join(why, "; "))
 	}
 	return nil
 }
 
 func (i *Instance) openComms(reg *mca.Registry, mixed bool) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: i.Say, Mixed: mixed})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: (*upcalls)(i).Say, Mixed: mixed})
 	if err != nil {
 		return err
 	}
@@ -251,35 +265,6 @@ func (i *Instance) World() *Comm { return i.world }
 
 // Self is the communicator of this rank alone.
 func (i *Instance) Self() *Comm { return i.self }
-
-// BML is for the PML.
-func (i *Instance) BML() bml.Manager { return i.bml }
-
-// Say implements btl.Upcalls: each fallback is counted, and told once a job by the lowest rank concerned.
-func (i *Instance) Say(key, message string) {
-	i.said[key]++
-	if i.said[key] > 1 {
-		return
-	}
-	if r, ok := i.job.(rte.Sayer); !ok || !r.SayOnce(key, message) {
-		say("rank %d: %s", i.job.Rank(), message)
-	}
-}
-
-// EndpointFailed implements btl.Upcalls.
-func (i *Instance) EndpointFailed(m btl.Module, p *core.Proc, dead bool, cause error) {
-	if i.finalizing.Load() {
-		return // everybody has said goodbye already
-	}
-	if !dead && i.bml != nil && i.bml.Drop(m, p) {
-		i.Say("btl-path", fmt.Sprintf("btl %s has lost its connection to rank %d, others go on without it: %v", m.Name(), p.Rank, cause))
-		if i.pml != nil {
-			i.pml.PathsChanged(p)
-		}
-		return
-	}
-	i.procFailed(p, cause)
-}
 
 // procFailed makes a process's failure known to everything that waits for it. The token is held.
 func (i *Instance) procFailed(p *core.Proc, cause error) {

@@ -60,7 +60,7 @@ func TestFallbacksAreCounted(t *testing.T) {
 	inside(t, func(i *Instance) {
 		i.engine.Lock()
 		i.said["sm-cma"] = 1 // the first is printed
-		i.Say("sm-cma", "no")
+		(*upcalls)(i).Say("sm-cma", "no")
 		i.engine.Unlock()
 		text, err := i.scrape()
 		if want := "ompi_fallbacks_total{rank=\"1\",what=\"sm-cma\"} 2\n"; err != nil || !strings.Contains(string(text), want) {

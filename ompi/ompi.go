@@ -26,14 +26,47 @@ const (
 
 // Types that every floor shares.
 type (
-	Buffer     = core.Buffer
-	Status     = core.Status
-	Group      = core.Group
-	Info       = core.Info
+	// Buffer is what a call sends or where it receives to: memory, a count and a datatype. Slice, Value, Typed, TypedAt and Raw make
+	// one; making it wrong (memory with pointers, a count that does not fit) is reported by the call that is given it. A Buffer is a
+	// small value that refers to the memory, which must not be touched while an operation on it is under way.
+	Buffer = core.Buffer
+
+	// Status tells what a completed operation did (MPI-3.1 §3.2.5). Of a receive: Source and Tag are those of the message, which the
+	// receive may have left open (AnySource, AnyTag); Bytes, Count(t) and Elements(t) are its size in bytes, in whole elements of a
+	// type, and in predefined elements, Undefined where the last one is not whole. Err is the operation's error, as the call
+	// returns it. Cancelled: the operation was cancelled and did nothing. Of a send, and where there was no operation, Source is
+	// AnySource, Tag AnyTag and the size 0.
+	Status = core.Status
+
+	// Group is an ordered set of processes of the job (MPI-3.1 §6.3). It does not change, and needs no Free.
+	Group = core.Group
+	Info  = core.Info
+
+	// Comparison is how two groups or communicators relate (MPI-3.1 §6.3.1, §6.4.1): Ident, Congruent, Similar or Unequal.
 	Comparison = core.Comparison
-	Error      = core.Error
+
+	// Error is what every failing call returns. Class is one of the Err… constants, and errors.Is compares it:
+	//
+	//	if errors.Is(err, ompi.ErrTruncate) { ... }
+	//
+	// errors.As gives the rest:
+	//
+	//	var e *ompi.Error
+	//	if errors.As(err, &e) { log.Print(e.Op, e.Comm, e.Peer) }
+	//
+	// Op is MPI's name of the call ("Recv"); Comm the name of the communicator or window, if there is one; Peer the rank in it that
+	// the error concerns (with ErrProcFailed: that has died), or Undefined; Index the position in the list of requests given to the
+	// call, or -1. Err is the cause, which errors.Unwrap gives, too; it may be nil. The text has all of that.
+	Error = core.Error
+
+	// ErrorClass is an MPI error class (MPI-3.1 §8.4), a number of the MPI 5.0 ABI. It is an error itself, so that it can be given to
+	// errors.Is.
 	ErrorClass = core.ErrorClass
-	Op         = core.Op
+
+	// Op is an operation of reductions (MPI-3.1 §5.9): Sum and the other predefined ones, or what NewOp and NewRawOp make.
+	Op = core.Op
+
+	// Loc is a value with an index: the element type of MaxLoc and MinLoc (MPI-3.1 §5.9.4).
 	Loc[T any] = core.Loc[T]
 )
 

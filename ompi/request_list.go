@@ -67,6 +67,7 @@ func startAll(reqs []Request) error {
 // watch is the condition that one, or all, of some requests are complete. It holds a copy of the list, so that lists can live on
 // stacks.
 type watch struct {
+	inst *Instance
 	reqs []Request
 	all  bool
 	next atomic.Int32 // all: those before are complete
@@ -85,12 +86,15 @@ func (w *watch) Done() bool {
 		}
 		return false
 	}
-	n := int(w.next.Load())
+	from := int(w.next.Load())
+	n := from
 	for n < len(w.reqs) && w.reqs[n].over() {
 		n++
 	}
-	w.next.Store(int32(n))
-	return n == len(w.reqs) || lost(w.reqs)
+	if n != from { // the driver asks in every pass, and a store is dear
+		w.next.Store(int32(n))
+	}
+	return n == len(w.reqs) || w.inst.trouble.Load() && lost(w.reqs)
 }
 
 // lost reports whether one of the requests failed so that others may never complete.
@@ -120,6 +124,7 @@ func waitFor(reqs []Request, all bool) {
 			if w, _ = i.watches.Get().(*watch); w == nil {
 				w = new(watch)
 			}
+			w.inst = i
 		}
 		if r.c.inst == i {
 			w.reqs = append(w.reqs, r)
@@ -163,22 +168,31 @@ func WaitAll(reqs ...Request) error {
 }
 
 func waitAll(reqs []Request) error {
-	settle(reqs)
 	var errs []error
+	gone := false // one has failed so that others may never end
 	for n := range reqs {
 		r := &reqs[n]
 		if !r.h.Active() {
 			continue
 		}
-		err := pending(r, n)
-		if err == nil {
-			err = r.takeErr(n)
+		if !r.h.R.Done() {
+			gone = gone || !settle(reqs[n:])
+			if err := pending(r, n); err != nil {
+				errs = append(errs, err)
+				continue
+			}
 		}
-		if err != nil {
+		gone = gone || r.lost()
+		if err := r.takeErr(n); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return join(errs)
+}
+
+// lost reports whether r, which is complete, failed so that others may never end.
+func (r *Request) lost() bool {
+	return (r.c == nil || r.c.inst.trouble.Load()) && r.h.R.Lost()
 }
 
 // pending is the error of a request that others' failure left unfinished; nil when it is complete.

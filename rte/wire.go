@@ -262,6 +262,12 @@ func (j *wireJob) listen() {
 		case control.Scrape:
 			// An answer that cannot be sent is the launcher's to miss.
 			_ = j.ctl.Send(j.answer(m.ID))
+		case control.Where:
+			text := "past Finalize"
+			if !j.finalized.Load() {
+				text = whereabouts()
+			}
+			_ = j.ctl.Send(control.Message{Kind: control.Here, Text: text}) // likewise
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 //	line 0   identity: magic, version, rank, number of local ranks, job id
 //	line 1   asleep (owner writes, peers read), fence (likewise)
 //	line 2   calls (peers add, owner polls)
-//	line 3…  one line a local rank: the pieces that this peer offers the owner, and what the peer found it cannot do
+//	line 3   top (owner and peers): all of the segment above is unused
+//	line 4…  one line a local rank: the pieces that this peer offers the owner, and what the peer found it cannot do
 type control struct {
 	id     identity
 	_      [lineSize - unsafe.Sizeof(identity{})]byte
@@ -18,6 +19,8 @@ type control struct {
 	_      [lineSize - 4]byte
 	calls  atomic.Uint32 // bumped after an offer is made
 	_      [lineSize - 4]byte
+	top    atomic.Int64 // see Domain.AllocAt
+	_      [lineSize - 8]byte
 }
 
 type identity struct {
@@ -32,14 +35,14 @@ type identity struct {
 
 const (
 	controlMagic   = 0x736869706d6f6f67
-	controlVersion = 1
+	controlVersion = 2
 )
 
 // offer is what one peer has for the owner of the control block.
 type offer struct {
 	taken atomic.Uint32 // owner: calls seen of this peer, so that it finds which peer called
 	made  atomic.Uint32 // peer: offers made
-	piece atomic.Uint64 // peer: the offered piece of its segment
+	piece atomic.Uint64 // peer: the offered piece of the owner's segment
 	_     [lineSize - 16]byte
 }
 
@@ -53,8 +56,8 @@ func (c *control) offer(i int) *offer {
 	return (*offer)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(control{})+uintptr(i)*unsafe.Sizeof(offer{})))
 }
 
-// Offer tells a peer that piece p of this rank's segment is for it, and rings. One offer a pair: a later one replaces it. The
-// token is held.
+// Offer tells a peer that piece p of its segment, taken by AllocAt, holds something for it, and rings. One offer a pair: a later
+// one replaces it. The token is held.
 func (d *Domain) Offer(to *Peer, p Piece) {
 	o := to.ctl.offer(d.me)
 	o.piece.Store(uint64(p))

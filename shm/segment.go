@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,12 +21,28 @@ type segment struct {
 	fd           int
 	size         int64
 	region       *core.Region
-	top          int64 // heap: everything above is unused
+	top          *atomic.Int64 // in the control block: peers take from the heap, too
 	spare        []span
 	noMembarrier bool
 	bell         int
 	bellFD       progress.FD
 	pass         *passer
+	opened       opened
+}
+
+// opened is the descriptor of the segment that was attached last: commonly a piece of it is taken next.
+type opened struct{ rank, fd int }
+
+func (o *opened) keep(rank, fd int) {
+	o.close()
+	o.rank, o.fd = rank, fd
+}
+
+func (o *opened) close() {
+	if o.fd >= 0 {
+		unix.Close(o.fd)
+	}
+	o.fd = -1
 }
 
 type span struct{ off, size int64 }
@@ -84,9 +101,11 @@ func (d *Domain) openSegment() (err error) {
 	if err != nil {
 		return err
 	}
-	d.seg = &segment{sys: d.sys, fd: fd, size: size, region: region, top: head, bell: -1}
+	d.seg = &segment{sys: d.sys, fd: fd, size: size, region: region, bell: -1, opened: opened{fd: -1}}
 	d.seg.noMembarrier = membarrier(membarrierRegisterGlobalExpedited) != nil || membarrier(membarrierGlobalExpedited) != nil
 	d.ctl = controlAt(region.Base(), len(d.local))
+	d.seg.top = &d.ctl.top
+	d.seg.top.Store(head)
 	d.ctl.id = identity{magic: controlMagic, version: controlVersion, rank: uint32(d.job.Rank()), local: uint32(len(d.local)), job: d.job.ID(), self: uint64(uintptr(region.Base()))}
 	allowPeers()
 	if len(d.local) > 1 {
@@ -126,16 +145,60 @@ func (s *segment) alloc(n int64) (Piece, unsafe.Pointer, error) {
 		s.spare = slices.Delete(s.spare, i, i+1)
 		clear(unsafe.Slice((*byte)(unsafe.Add(s.region.Base(), off)), n))
 	} else {
-		if n > s.size-s.top {
-			return 0, nil, fmt.Errorf("shm: a shared segment of %d bytes is full; raise shm_segment_size", s.size)
+		var err error
+		if off, err = s.sys.take(s.top, s.fd, s.size, n); err != nil {
+			return 0, nil, err
 		}
-		off = s.top
-		if err := s.sys.fallocate(s.fd, 0, off, n); err != nil {
-			return 0, nil, fmt.Errorf("shm: no memory for %d more bytes of a shared segment: %w", n, err)
-		}
-		s.top += n
 	}
 	return Piece(off), unsafe.Add(s.region.Base(), off), nil
+}
+
+// take takes n bytes off the unused end of a segment's heap, which several processes may do at once.
+func (k *kernel) take(top *atomic.Int64, fd int, size, n int64) (int64, error) {
+	for {
+		off := top.Load()
+		if off < pageSize || off > size || off%lineSize != 0 || n > size-off { // peers write top: it is not believed
+			return 0, fmt.Errorf("shm: a shared segment of %d bytes is full; raise shm_segment_size", size)
+		}
+		if !top.CompareAndSwap(off, off+n) {
+			continue
+		}
+		if err := k.fallocate(fd, 0, off, n); err != nil {
+			top.CompareAndSwap(off+n, off) // unless somebody has taken more
+			return 0, fmt.Errorf("shm: no memory for %d more bytes of a shared segment: %w", n, err)
+		}
+		return off, nil
+	}
+}
+
+// allocAt takes a piece of the heap of a peer's segment.
+func (d *Domain) allocAt(p *Peer, n int64) (Piece, unsafe.Pointer, error) {
+	o := &d.seg.opened
+	if o.fd < 0 || o.rank != p.Rank {
+		fd, err := d.openSegmentOf(p.Rank)
+		if err != nil {
+			return 0, nil, fmt.Errorf("shm: rank %d: %w", p.Rank, err)
+		}
+		o.keep(p.Rank, fd)
+	}
+	off, err := d.sys.take(&p.ctl.top, o.fd, p.region.Size(), n)
+	o.close()
+	if err != nil {
+		return 0, nil, err
+	}
+	return Piece(off), unsafe.Add(p.region.Base(), off), nil
+}
+
+func (d *Domain) openSegmentOf(rank int) (int, error) {
+	b, err := d.job.Get(rank, cardKey)
+	if err != nil {
+		return -1, err
+	}
+	c, err := parseCard(b)
+	if err != nil {
+		return -1, err
+	}
+	return d.openPeer(rank, c)
 }
 
 func (s *segment) free(p Piece, n int64) { s.spare = append(s.spare, span{int64(p), n}) }
@@ -201,7 +264,12 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(fd)
+	kept := false
+	defer func() {
+		if !kept {
+			unix.Close(fd)
+		}
+	}()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
@@ -221,6 +289,8 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 		_ = region.Unref()
 		return nil, errors.New("the segment found is not its own")
 	}
+	d.seg.opened.keep(rank, fd)
+	kept = true
 	return &Peer{Rank: rank, ctl: ctl, region: region, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
 }
 
@@ -275,6 +345,7 @@ func (d *Domain) closeSegment() error {
 			errs = append(errs, p.region.Unref())
 		}
 	}
+	d.seg.opened.close()
 	errs = append(errs, d.seg.region.Unref(), unix.Close(d.seg.fd))
 	return errors.Join(errs...)
 }

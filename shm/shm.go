@@ -1,7 +1,8 @@
 // Package shm is memory shared by the ranks of a host, and the bell that wakes a sleeping one. btl/sm builds its rings in it,
 // coll/sm its boards; nobody else may use it.
 //
-// Each rank owns one segment: a control block that its peers poke, and a heap from which its owner takes pieces. Between
+// Each rank owns one segment: a control block that its peers poke, and a heap from which its owner takes pieces, and peers pieces for
+// what they write to the owner, so that it outlives them. Between
 // processes the segment is a memfd, sparse and sealed against shrinking, which peers open through /proc/<pid>/fd or, where that
 // is refused, receive over an abstract unix socket (see pass.go). So nothing has a name in a file system and nothing is left
 // behind, whatever is killed. Between goroutine ranks the pieces lie on the Go heap.
@@ -120,14 +121,47 @@ func (d *Domain) Position(rank int) int { return d.index[rank] }
 func (d *Domain) Alloc(n int64) (Piece, unsafe.Pointer, error) {
 	n = (n + lineSize - 1) &^ (lineSize - 1)
 	if d.hub != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		mem := alignedBytes(n)
-		d.nextID++
-		d.heap[d.nextID] = heapPiece{mem, n}
-		return d.nextID, mem, nil
+		return d.allocHeap(n)
 	}
 	return d.seg.alloc(n)
+}
+
+// AllocAt takes n zeroed bytes of the peer's segment, committed, and gives their address in this process. What this rank writes there
+// the peer can read, in its own segment (Own), whatever has become of this rank. The token is held.
+func (d *Domain) AllocAt(p *Peer, n int64) (Piece, unsafe.Pointer, error) {
+	n = (n + lineSize - 1) &^ (lineSize - 1)
+	switch {
+	case p.domain != nil:
+		return p.domain.allocHeap(n)
+	case p.Rank == d.job.Rank():
+		return d.seg.alloc(n)
+	}
+	return d.allocAt(p, n)
+}
+
+func (d *Domain) allocHeap(n int64) (Piece, unsafe.Pointer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	mem := alignedBytes(n)
+	d.nextID++
+	d.heap[d.nextID] = heapPiece{mem, n}
+	return d.nextID, mem, nil
+}
+
+// Own gives the address of n bytes of the rank's own piece p, of which a peer has told. Bounds are checked.
+func (d *Domain) Own(p Piece, n int64) (unsafe.Pointer, error) {
+	if d.hub != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if h, ok := d.heap[p]; ok && n >= 0 && n <= h.size {
+			return h.base, nil
+		}
+	} else if off := int64(p); off >= controlSize(len(d.local)) && off%lineSize == 0 {
+		if mem, err := d.seg.region.Slice(off, n); err == nil && n > 0 {
+			return unsafe.Pointer(&mem[0]), nil
+		}
+	}
+	return nil, fmt.Errorf("shm: there is no piece %#x of %d bytes here", uint64(p), n)
 }
 
 // Free gives a piece back. No peer may use it any more.

@@ -28,6 +28,7 @@ func TestBadParameters(t *testing.T) {
 		{name: "range", words: "--mca btl_sm_fifo_size 1", wants: []string{`btl_sm_fifo_size.*too small.*between 8 and`, `command line`}},
 		{name: "component", words: "--mca btl self,smm", wants: []string{`smm`, `\bsm\b`, `command line`}},
 		{name: "mixed", words: "--mca btl self,^sm", wants: []string{`btl`, `\^`, `command line`}},
+		{name: "family", words: "--mca btl_tcp_disable_family 5", wants: []string{`btl_tcp_disable_family.*"?5"?.*0, 4 or 6|0, 4, 6`}},
 		{name: "tune", words: "--tune " + tune, wants: []string{`obb1`, `\bob1\b`, `tune\.conf:2`}},
 		{name: "environment", env: "OMPI_MCA_btl_tcp_linkss=2", wants: []string{`btl_tcp_linkss`, `btl_tcp_links\b`, `OMPI_MCA_btl_tcp_linkss`}},
 		{name: "environment value", env: "OMPI_MCA_btl=self,smm", wants: []string{`smm`, `\bsm\b`, `OMPI_MCA_btl`}},
@@ -52,6 +53,14 @@ func TestBadParameters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUnreachable: who cannot reach anybody says why, also of components that do not work here at all.
+func TestUnreachable(t *testing.T) {
+	j := mpirun(t, "-n 2 --mca btl self,tcp --mca btl_tcp_if_include eth9", "ring")
+	j.Run(int(ompi.ErrOther), `rank [01] \(host\) cannot be reached: self: rank [01] is another process; tcp: there is no interface eth9, which btl_tcp_if_include names; up are .*127\.0\.0\.1/8.*; check the parameter btl`)
+	mpirun(t, "-n 2 --mca pml ^ob1", "ring").Run(-1, `failed: Init: error: no pml can be used: none is allowed; check the parameter pml`)
+	mpirun(t, "-n 2 --mca coll ^basic", "ring").Run(-1, `failed: Init: unsupported operation: no collective`)
 }
 
 // TestForeignParameters: settings for another MPI library get one warning and do no harm.

@@ -242,7 +242,7 @@ func deathsRole(world *ompi.Comm, _ []string) error {
 
 // TestEarlyDeath: a rank that ends before or in Init.
 func TestEarlyDeath(t *testing.T) {
-	for _, how := range []string{"before", "params"} {
+	for _, how := range []string{"before", "well", "params"} {
 		j := mpirun(t, "-n 3", "early", how)
 		j.Run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ .*; ending the job \(2 other ranks\)`)
 		j.Once(`^(mpirun|ompi): `)
@@ -251,7 +251,7 @@ func TestEarlyDeath(t *testing.T) {
 			j.Run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ `, `^rank 0 heard`, `^rank 2 heard`)
 			j.Once(`^(mpirun|ompi): `)
 		}
-		if how != "before" { // Hydra goes on waiting for one that has not yet called it
+		if how == "params" { // Hydra goes on waiting for one that has not yet called it
 			hydra(t, "-n 3", "early", how).Run(-1)
 		}
 	}
@@ -260,8 +260,11 @@ func TestEarlyDeath(t *testing.T) {
 func earlyProgram(args []string) error {
 	var opts []ompi.Option
 	if os.Getenv("PMI_RANK") == "1" {
-		if args[0] == "before" {
+		switch args[0] {
+		case "before":
 			os.Exit(5)
+		case "well":
+			os.Exit(0)
 		}
 		opts = append(opts, ompi.WithParam("btl_sm_fifo_size", "0"))
 	}

@@ -23,7 +23,7 @@ func (component) Options() any      { return nil }
 
 func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
 	return &manager{
-		modules: modules, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts), failed: make(map[way]struct{}),
+		modules: modules, refused: env.Refused, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts), failed: make(map[way]struct{}),
 	}, nil
 }
 
@@ -40,6 +40,7 @@ type way struct {
 
 type manager struct {
 	modules []btl.Module
+	refused []string        // why other BTLs are not among them
 	eps     []*bml.Endpoint // by job rank; nil until first used
 	counts  map[key]*bml.Counts
 	failed  map[way]struct{}
@@ -63,14 +64,14 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 		}
 		eps, errs := mod.AddProcs([]*core.Proc{p})
 		if eps[0] == nil {
-			reasons = append(reasons, fmt.Sprintf("%s: %v", mod.Name(), errs[0]))
+			reasons = append(reasons, mod.Name()+": "+strings.TrimPrefix(errs[0].Error(), "btl "+mod.Name()+": "))
 			continue
 		}
 		paths = append(paths, m.path(mod, eps[0], p))
 	}
 	if len(paths) == 0 {
 		return nil, &core.Error{Class: core.ErrOther, Peer: core.Undefined, Index: -1,
-			Err: fmt.Errorf("rank %d (%s) cannot be reached: %s; check the parameter btl", p.Rank, p.Locality, reachText(reasons))}
+			Err: fmt.Errorf("rank %d (%s) cannot be reached: %s; check the parameter btl", p.Rank, p.Locality, reachText(slices.Concat(reasons, m.refused)))}
 	}
 	ep := &bml.Endpoint{Proc: p, Reduced: reduced}
 	arrange(ep, paths)

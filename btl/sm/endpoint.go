@@ -27,7 +27,7 @@ type endpoint struct {
 // connect makes the ring and offers it to the peer.
 func (ep *endpoint) connect() error {
 	m := ep.m
-	p, box, err := m.shm.Alloc(m.geo.boxSize())
+	p, box, err := m.shm.AllocAt(ep.peer, m.geo.boxSize())
 	if err != nil {
 		return fmt.Errorf("a ring to rank %d: %w", ep.proc.Rank, err)
 	}
@@ -39,7 +39,10 @@ func (ep *endpoint) connect() error {
 // ready tells whether the ring has a free slot.
 func (ep *endpoint) ready() error {
 	if ep.ring.box == nil {
-		return ep.dead // it had ended before there was a ring
+		if ep.dead != nil {
+			return ep.dead
+		}
+		return btl.ErrAgain // it had ended before there was a ring: the next Poll says so
 	}
 	if !ep.ring.room() {
 		return ep.full()

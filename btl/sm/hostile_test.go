@@ -148,7 +148,7 @@ func TestBadOffer(t *testing.T) {
 			for _, g := range []geometry{{0, 0}, {8, 63}, {9, 64}, {1 << 16, 1 << 30}, {^uint32(0), ^uint32(0)}} {
 				d := newDuo(t, cfg, geometry{})
 				d.Ranks[0].Do(func() {
-					p, box, err := d.ep.m.shm.Alloc(line)
+					p, box, err := d.ep.m.shm.AllocAt(d.ep.peer, line)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -29,6 +29,7 @@ type module struct {
 	rings []*consumer // rings of peers that send to us
 	eps   []*endpoint
 	pids  []watch
+	gone  []*endpoint // of processes that had ended before they were first used: the next Poll says so
 }
 
 // watch is a peer process whose death the kernel will report.
@@ -59,19 +60,22 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 		if err == nil {
 			err = m.watch(p, peer)
 		}
-		if errors.Is(err, os.ErrProcessDone) {
-			// Other transports would not find it either: whoever sends to it learns that it has died.
-			ep.dead, ep.noCopy = err, err
-			eps[i] = ep
-			m.env.Upcalls.EndpointFailed(m, p, true, err)
-			continue
-		}
 		if err == nil {
 			m.chooseCopy(ep)
 			// The ring is made now, not with the first message: when there is no room for it, others can still do its work.
-			if err = ep.connect(); err != nil {
+			if err = ep.connect(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				m.env.Upcalls.Say("sm-ring", fmt.Sprintf("shared memory is not used with all ranks of this host: %v", err))
 			}
+		}
+		if errors.Is(err, os.ErrProcessDone) {
+			// Other transports would not find it either: whoever sends to it learns that it has died, once everything that it
+			// had sent is delivered. That cannot be done from here.
+			ep.noCopy = fmt.Errorf("the process of rank %d has ended", p.Rank)
+			eps[i] = ep
+			m.eps = append(m.eps, ep)
+			m.gone = append(m.gone, ep)
+			m.seen = m.shm.Calls() - 1
+			continue
 		}
 		if err != nil {
 			errs[i] = err
@@ -123,21 +127,25 @@ func (d *death) Ready(uint32) {
 		}
 	}
 	m.shm.TakeOffers(m.accept)
+	m.ended(d.proc, fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
+}
+
+// ended gives up a peer whose process has ended, after what it had sent.
+func (m *module) ended(p *core.Proc, cause error) {
 	for _, c := range m.rings {
-		if c.peer != d.proc.Rank {
+		if c.peer != p.Rank {
 			continue
 		}
 		for slot, w, full := c.peek(); full && m.drain(c, slot, w) > 0; slot, w, full = c.peek() {
 		}
-		c.abort(fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank))
+		c.abort(cause)
 	}
-	ended := fmt.Errorf("process %d of rank %d has ended", d.pid, d.proc.Rank)
 	for _, ep := range m.eps {
-		if ep.proc == d.proc {
-			ep.dead = ended
+		if ep.proc == p {
+			ep.dead = cause
 		}
 	}
-	m.env.Upcalls.EndpointFailed(m, d.proc, true, ended)
+	m.env.Upcalls.EndpointFailed(m, p, true, cause)
 }
 
 // pollBurst bounds how many messages of one peer are handled before the others get a look.
@@ -150,6 +158,11 @@ func (m *module) Poll() int {
 		m.seen = c
 		m.shm.TakeOffers(m.accept)
 		n++
+		gone := m.gone
+		m.gone = nil
+		for _, ep := range gone {
+			m.ended(ep.proc, ep.noCopy)
+		}
 	}
 	for _, c := range m.rings {
 		slot, w, full := c.peek()
@@ -254,7 +267,7 @@ func (m *module) accept(rank int, p shm.Piece) {
 			return
 		}
 	}
-	box, err := m.shm.At(rank, p, line)
+	box, err := m.shm.Own(p, line)
 	if err != nil {
 		fail(err)
 		return
@@ -264,7 +277,7 @@ func (m *module) accept(rank int, p shm.Piece) {
 		fail(err)
 		return
 	}
-	if box, err = m.shm.At(rank, p, g.boxSize()); err != nil {
+	if box, err = m.shm.Own(p, g.boxSize()); err != nil {
 		fail(err)
 		return
 	}
@@ -287,7 +300,7 @@ func (m *module) Close() error {
 	for _, ep := range m.eps {
 		m.engine.StopTimer(ep.report)
 	}
-	m.pids, m.rings, m.eps = nil, nil, nil
+	m.pids, m.rings, m.eps, m.gone = nil, nil, nil, nil
 	return nil
 }
 

@@ -3,8 +3,8 @@
 // one cache line, its sequence word written last. Larger payloads are copied through the ring's data area, large ones are read
 // by the receiver straight from the sender's memory (get.go).
 //
-// A ring lies in its sender's segment (package shm) and is offered to the receiver when the first message is sent, so memory
-// grows with the pairs that talk.
+// A ring lies in its receiver's segment (package shm), so that what was sent can be read when its sender is gone. The sender takes
+// the memory and tells the receiver when the first message is sent, so memory grows with the pairs that talk.
 package sm
 
 import (

@@ -90,6 +90,38 @@ func choose(ifaces []iface, o *options) ([]local, error) {
 	return out, nil
 }
 
+// noAddress says why choose picked none.
+func noAddress(ifaces []iface, o *options) string {
+	var missing, set []string
+	if include, err := parseFilter(o.IfInclude); err == nil {
+		for _, name := range include.names {
+			if !slices.ContainsFunc(ifaces, func(i iface) bool { return i.name == name }) {
+				missing = append(missing, name)
+			}
+		}
+	}
+	there := "up are " + describe(ifaces)
+	if len(ifaces) == 0 {
+		there = "none is up"
+	}
+	if len(missing) > 0 && len(missing) == len(o.IfInclude) {
+		return fmt.Sprintf("there is no interface %s, which btl_tcp_if_include names; %s", strings.Join(missing, ", "), there)
+	}
+	// Whatever the others are set to, these decide.
+	if len(o.IfInclude) > 0 {
+		set = append(set, fmt.Sprintf("btl_tcp_if_include %q", strings.Join(o.IfInclude, ",")))
+	} else if len(o.IfExclude) > 0 {
+		set = append(set, fmt.Sprintf("btl_tcp_if_exclude %q", strings.Join(o.IfExclude, ",")))
+	}
+	if o.DisableFamily == "4" || o.DisableFamily == "6" {
+		set = append(set, fmt.Sprintf("btl_tcp_disable_family %s", o.DisableFamily))
+	}
+	if len(set) == 0 {
+		return "no interface has an address; " + there
+	}
+	return fmt.Sprintf("no address is left by %s; %s", strings.Join(set, " and "), there)
+}
+
 // systemIfaces lists the interfaces that are up.
 func systemIfaces() ([]iface, error) {
 	all, err := net.Interfaces()

@@ -28,8 +28,8 @@ func TestChoose(t *testing.T) {
 		want string
 	}{
 		{"default", options{IfExclude: exclude}, "127.0.0.1 10.0.0.5 fd00::5 192.168.7.5 172.17.0.1"},
-		{"no IPv6", options{IfExclude: exclude, DisableFamily: 6}, "127.0.0.1 10.0.0.5 192.168.7.5 172.17.0.1"},
-		{"no IPv4", options{IfExclude: exclude, DisableFamily: 4}, "::1 fd00::5"},
+		{"no IPv6", options{IfExclude: exclude, DisableFamily: "6"}, "127.0.0.1 10.0.0.5 192.168.7.5 172.17.0.1"},
+		{"no IPv4", options{IfExclude: exclude, DisableFamily: "4"}, "::1 fd00::5"},
 		{"include a name", options{IfInclude: []string{"eth1"}, IfExclude: exclude}, "192.168.7.5"},
 		{"include a network", options{IfInclude: []string{"10.0.0.0/16"}}, "10.0.0.5"},
 		{"include both", options{IfInclude: []string{"eth0", "127.0.0.0/8"}}, "127.0.0.1 10.0.0.5 fd00::5"},
@@ -102,7 +102,6 @@ func TestOptionsValidate(t *testing.T) {
 		t.Error(err)
 	}
 	for i, change := range []func(o *options){
-		func(o *options) { o.DisableFamily = 5 },
 		func(o *options) { o.PortRangeV4++; o.PortRangeV4++ },
 		func(o *options) { o.PortMinV6 = 65535; o.PortRangeV6 = 2 },
 		func(o *options) { o.IfInclude = []string{"10.0.0.0/33"} },
@@ -114,5 +113,33 @@ func TestOptionsValidate(t *testing.T) {
 		if err := o.Validate(); err == nil {
 			t.Errorf("case %d was accepted", i)
 		}
+	}
+}
+
+// TestNoAddress: the reason names what the user can correct.
+func TestNoAddress(t *testing.T) {
+	ifaces := []iface{
+		{name: "lo", loopback: true, prefixes: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}},
+		{name: "eth0", prefixes: []netip.Prefix{netip.MustParsePrefix("10.1.0.2/16")}},
+	}
+	for _, c := range []struct {
+		o    options
+		want string
+	}{
+		{options{IfInclude: []string{"eth9"}}, `there is no interface eth9, which btl_tcp_if_include names; up are lo 127.0.0.1/8; eth0 10.1.0.2/16`},
+		{options{IfInclude: []string{"eth9", "ib0"}, DisableFamily: "4"}, `there is no interface eth9, ib0, which btl_tcp_if_include names; up are lo`},
+		{options{IfInclude: []string{"eth0", "ib0"}, DisableFamily: "4"}, `no address is left by btl_tcp_if_include "eth0,ib0" and btl_tcp_disable_family 4; up are lo`},
+		{options{IfInclude: []string{"192.168.0.0/24"}, IfExclude: []string{"lo"}}, `no address is left by btl_tcp_if_include "192.168.0.0/24"; up`},
+		{options{IfExclude: []string{"lo", "eth0"}}, `no address is left by btl_tcp_if_exclude "lo,eth0"; up`},
+	} {
+		if left, err := choose(ifaces, &c.o); len(left) != 0 || err != nil {
+			t.Errorf("%+v leaves %v, %v", c.o, left, err)
+		}
+		if got := noAddress(ifaces, &c.o); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %q", c.o, got)
+		}
+	}
+	if got := noAddress(nil, &options{}); got != "no interface has an address; none is up" {
+		t.Errorf("without interfaces: %q", got)
 	}
 }

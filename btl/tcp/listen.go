@@ -31,7 +31,7 @@ func (m *module) listen(l local) (*listener, error) {
 	}
 	fd, err := newSocket(l.prefix.Addr())
 	if err != nil {
-		return nil, fmt.Errorf("btl tcp: socket: %w", err)
+		return nil, fmt.Errorf("socket: %w", err)
 	}
 	ln := &listener{m: m, local: l, fd: fd}
 	if err = ln.bind(first, count); err == nil {
@@ -49,7 +49,7 @@ func (m *module) listen(l local) (*listener, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return nil, fmt.Errorf("btl tcp: listening on %s (%s), ports %d to %d: %w", l.prefix.Addr(), l.iface, first, first+count-1, err)
+		return nil, fmt.Errorf("listening on %s (%s), ports %d to %d: %w", l.prefix.Addr(), l.iface, first, first+count-1, err)
 	}
 	return ln, nil
 }

@@ -76,26 +76,25 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 		return nil, err
 	}
 	if env.Job.Size() == 1 {
-		return nil, fmt.Errorf("%w: tcp: the job has one rank, there is nobody to connect to", btl.ErrUnavailable)
+		return nil, fmt.Errorf("%w: the job has one rank, there is nobody to connect to", btl.ErrUnavailable)
 	}
 	if env.Shm != nil && env.Shm.InProcess() && env.Params.Selection("btl").Allows("sm") {
-		return nil, fmt.Errorf("%w: tcp: all ranks are goroutines of this process and share its memory", btl.ErrUnavailable)
+		return nil, fmt.Errorf("%w: all ranks are goroutines of this process and share its memory", btl.ErrUnavailable)
 	}
 	ifaces, err := systemIfaces()
 	if err != nil {
-		return nil, fmt.Errorf("btl tcp: listing network interfaces: %w", err)
+		return nil, fmt.Errorf("listing network interfaces: %w", err)
 	}
 	locals, err := choose(ifaces, &m.opts)
 	if err != nil {
-		return nil, fmt.Errorf("btl tcp: %w", err)
+		return nil, err
 	}
 	if m.oneHost() && slices.ContainsFunc(locals, func(l local) bool { return l.loopback }) {
 		// Nobody from outside has any business here.
 		locals = slices.DeleteFunc(locals, func(l local) bool { return !l.loopback })
 	}
 	if len(locals) == 0 {
-		return nil, fmt.Errorf("%w: tcp: btl_tcp_if_include %q, btl_tcp_if_exclude %q and btl_tcp_disable_family %d leave no address of these: %s",
-			btl.ErrUnavailable, strings.Join(m.opts.IfInclude, ","), strings.Join(m.opts.IfExclude, ","), m.opts.DisableFamily, describe(ifaces))
+		return nil, fmt.Errorf("%w: %s", btl.ErrUnavailable, noAddress(ifaces, &m.opts))
 	}
 	m.engine.Lock()
 	defer m.engine.Unlock()
@@ -105,7 +104,7 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	}
 	if err := env.Job.Put(cardKey, m.card()); err != nil {
 		m.closeListeners(nil)
-		return nil, fmt.Errorf("btl tcp: publishing the business card: %w", err)
+		return nil, fmt.Errorf("publishing the business card: %w", err)
 	}
 	m.source = m.engine.AddPoller(m)
 	m.source.Off()

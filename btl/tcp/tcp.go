@@ -32,7 +32,7 @@ func init() { mca.Register(component{}) }
 type options struct {
 	IfInclude      []string      `mca:"if_include" level:"1" help:"interfaces (names or networks such as 10.1.0.0/16) to use, no others; empty: all that are up and not excluded"`
 	IfExclude      []string      `mca:"if_exclude" default:"127.0.0.1/8,::1/128" level:"1" help:"interfaces (names or networks) not to use; if_include overrides it. An excluded loopback network still serves peers on this host, unless its interface is named"`
-	DisableFamily  int           `mca:"disable_family" default:"0" min:"0" max:"6" level:"2" help:"4: use no IPv4 addresses; 6: use no IPv6 addresses; 0: use both"`
+	DisableFamily  string        `mca:"disable_family" default:"0" enum:"0|4|6" level:"2" help:"4: use no IPv4 addresses; 6: use no IPv6 addresses; 0: use both"`
 	Links          int           `mca:"links" default:"1" min:"1" max:"16" level:"4" help:"connections to each peer; the lesser of both ends' values holds"`
 	PortMinV4      int           `mca:"port_min_v4" default:"1024" min:"1" max:"65535" level:"2" help:"least IPv4 port to listen on"`
 	PortRangeV4    int           `mca:"port_range_v4" default:"64511" min:"1" max:"65535" level:"2" help:"how many IPv4 ports from port_min_v4 on may be used"`
@@ -58,9 +58,6 @@ type options struct {
 
 // Validate checks what single bounds cannot.
 func (o *options) Validate() error {
-	if o.DisableFamily != 0 && o.DisableFamily != 4 && o.DisableFamily != 6 {
-		return fmt.Errorf("disable_family is %d, want 0, 4 or 6", o.DisableFamily)
-	}
 	for _, p := range []struct {
 		name             string
 		first, portRange int
@@ -83,7 +80,7 @@ func (o *options) maxFrame() int64 {
 }
 
 func (o *options) uses(a netip.Addr) bool {
-	return !(a.Is4() && o.DisableFamily == 4) && !(a.Is6() && o.DisableFamily == 6)
+	return !(a.Is4() && o.DisableFamily == "4") && !(a.Is6() && o.DisableFamily == "6")
 }
 
 type component struct{}

@@ -43,6 +43,8 @@ func (l *launcher) attend(rank int, pmiSock, ctlSock *os.File, out *rankOutput) 
 				l.events <- func(s *supervisor, now time.Time) { s.report(rank, m.Text, now) }
 			case control.Note:
 				l.events <- func(s *supervisor, now time.Time) { s.note(rank, m.Key, m.Text, now) }
+			case control.Here:
+				l.events <- func(s *supervisor, now time.Time) { s.here(rank, m.Text, now) }
 			case control.Track:
 				l.tracks.add(rank, &m)
 			case control.Abort:
@@ -70,11 +72,11 @@ func (l *launcher) ended(rank int, ws syscall.WaitStatus) {
 	l.events <- func(s *supervisor, now time.Time) {
 		// Survivors hear of the death before a barrier lets them go on without the dead.
 		s.exited(rank, ws, state, now)
-		if s.survive || !s.failed {
+		if s.survive || !s.failed && !s.ranks[rank].skipped {
 			l.server.Gone(rank)
 		}
-		// Otherwise the job is ending: ranks inside a barrier stay there, rather than to go on and stumble over those that
-		// did not get so far.
+		// Otherwise the job is ending, or will with the first Init: ranks inside a barrier stay there, rather than to go on and
+		// stumble over those that did not get so far.
 	}
 }
 
@@ -124,8 +126,8 @@ func (l *launcher) signalled(s *supervisor, sig syscall.Signal) {
 	case syscall.SIGTSTP:
 		l.signalAll(syscall.SIGSTOP)
 		stopSelf()
-	case syscall.SIGCONT:
-		l.signalAll(syscall.SIGCONT)
+	case syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2:
+		l.signalAll(sig)
 	default:
 		s.interrupt(sig, time.Now())
 	}
@@ -137,9 +139,11 @@ func (l *launcher) signalAll(sig syscall.Signal) {
 	}
 }
 
-// signal, tellDead and say make the launcher the supervisor's world.
+// signal, tellDead, ask and say make the launcher the supervisor's world.
 func (l *launcher) signal(rank int, sig syscall.Signal) { l.procs.signal(rank, sig) }
 
 func (l *launcher) tellDead(to, rank int, cause string) { l.controls[to].tell(rank, cause) }
+
+func (l *launcher) ask(rank int) bool { return l.controls[rank].ask() }
 
 func (l *launcher) say(format string, args ...any) { say(format, args...) }

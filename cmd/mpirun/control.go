@@ -74,6 +74,11 @@ func (c *rankControl) tell(rank int, cause string) {
 	}
 }
 
+// ask has the rank say what it is doing, and reports whether an answer may come.
+func (c *rankControl) ask() bool {
+	return c.listening() && c.conn.Send(control.Message{Kind: control.Where}) == nil
+}
+
 // scrape asks for the metrics. The channel gets the answer, or is closed when the rank ends first; forget it with drop.
 func (c *rankControl) scrape() (answer <-chan control.Message, drop func(), ok bool) {
 	ch := make(chan control.Message, 1)

@@ -21,7 +21,7 @@ import (
 // launch runs the job that the command line describes and returns its exit status.
 func launch(opt *options) (int, error) {
 	signals := make(chan os.Signal, 16)
-	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTSTP, syscall.SIGCONT} {
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2} {
 		if !signal.Ignored(sig) { // nohup and background jobs of plain shells ignore some on purpose
 			signal.Notify(signals, sig)
 		}
@@ -71,7 +71,7 @@ func buildUnlessInterrupted(dir, tmp string, signals <-chan os.Signal) (string, 
 			switch s := sig.(syscall.Signal); s {
 			case syscall.SIGTSTP:
 				stopSelf()
-			case syscall.SIGCONT:
+			case syscall.SIGCONT, syscall.SIGUSR1, syscall.SIGUSR2: // there are no ranks to have them
 			default:
 				cancel(&statusError{128 + int(s), fmt.Errorf("got signal %d (%v) while building %s", s, s, dir)})
 			}
@@ -156,9 +156,13 @@ func (l *launcher) newServer() *pmi.Server {
 		pmi.MappingKey: pmi.Mapping{{First: 0, Nodes: 1, PerNode: l.size}}.String(),
 		rte.JobKey:     rte.FormatJob(id, secret),
 	}
-	return pmi.NewServer(l.size, "ompi-go-"+id.String(), preset, func(rank, code int) {
+	server := pmi.NewServer(l.size, "ompi-go-"+id.String(), preset, func(rank, code int) {
 		l.events <- func(s *supervisor, now time.Time) { s.abort(rank, code, "", now) }
 	})
+	server.OnInit(func(rank int) {
+		l.events <- func(s *supervisor, now time.Time) { s.inited(rank, now) }
+	})
+	return server
 }
 
 // run starts the ranks and stays until the last has ended.

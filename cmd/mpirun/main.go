@@ -34,6 +34,9 @@ func run(args []string) int {
 		fmt.Println("mpirun (ompi-go)", version())
 		return 0
 	}
+	for _, note := range opt.notes {
+		say("%s", note)
+	}
 	status, err := launch(opt)
 	if err != nil {
 		say("%v", err)

@@ -118,6 +118,24 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// TestQuit: SIGQUIT has the ranks say what all their goroutines do, SIGUSR1 is for them alone.
+func TestQuit(t *testing.T) {
+	j := newJob(t, "-n", "2", "RANK", "usr1")
+	j.StartReady(2)
+	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGQUIT} {
+		if err := j.Cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if sig == syscall.SIGUSR1 {
+			j.Ready(2)
+		}
+	}
+	j.End(mpiruntest.Limit, 128+int(syscall.SIGQUIT), `^mpirun: got signal 3 \(quit\); ending the job \(2 ranks\)$`, `SIGQUIT: quit`)
+	if n := strings.Count(j.Err.String(), "SIGQUIT: quit"); n != 2 {
+		t.Errorf("%d ranks have printed their goroutines", n)
+	}
+}
+
 // TestKilled: nothing, not even a word, outlives mpirun when it is killed.
 func TestKilled(t *testing.T) {
 	j := newJob(t, "-n", "3", "RANK", "hang")
@@ -172,7 +190,7 @@ func TestStopped(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	newJob(t, "-n", "2", "--timeout", "0.3", "RANK", "hang").Run(exitTimeout,
-		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)`)
+		`^mpirun: the job has run for 300ms \(--timeout\); ending it \(2 ranks\)$`, `^  ranks? .*: (in no MPI call|does not answer)$`)
 }
 
 func TestNoMPI(t *testing.T) {
@@ -242,6 +260,7 @@ func TestCannotStart(t *testing.T) {
 		{"no-such-program-anywhere", exitNotFound, `^mpirun: no-such-program-anywhere: found neither in PATH nor`},
 		{dir + "/none", exitNotFound, `^mpirun: .*/none: no such file or directory`},
 		{write("data", "x", 0o644), exitNotExecutable, `^mpirun: .*/data: not an executable file`},
+		{write("main.go", "package main", 0o644), exitNotExecutable, `^mpirun: .*/main.go: a Go source file; give the directory of the program, ` + dir + `$`},
 		{write("text", "no program", 0o755), exitNotExecutable, `^mpirun: .*/text: not in an executable format`},
 		{write("lost", "#!/no/such/interpreter\n", 0o755), exitNotFound, `^mpirun: .*/lost: the program or its interpreter is missing`},
 	} {
@@ -252,6 +271,8 @@ func TestCannotStart(t *testing.T) {
 
 func TestCommandLine(t *testing.T) {
 	newJob(t, "--nonsense").Run(exitUsage, `^mpirun: unknown option --nonsense`, `^usage: mpirun`)
+	newJob(t, "-n", "1", "true", ":", "-n", "1", "true").Run(exitUsage, `^mpirun: several programs`)
+	newJob(t, "-n", "2", "--oversubscribe", "true").Run(0, `^mpirun: --oversubscribe is not needed: `)
 	newJob(t, "--help").Run(0, `^Usage: mpirun`)
 	newJob(t, "--version").Run(0, `^mpirun \(ompi-go\) \S`)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type options struct {
 	env         []string      // -x arguments
 	program     string
 	programArgs []string
+	notes       []string // about options that do nothing
 }
 
 // flagSpec is one line of the option table: how an option is called, what follows it, and what it does.
@@ -45,7 +47,7 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // flagTable returns the options in the order in which the help shows them.
 func flagTable() []flagSpec {
 	return []flagSpec{
-		{[]string{"-n", "-np"}, []string{"N"}, "number of ranks (default: the usable cores)", func(o *options, v []string) error {
+		{[]string{"-n", "-np", "--np"}, []string{"N"}, "number of ranks (default: the usable cores)", func(o *options, v []string) error {
 			n, err := strconv.Atoi(v[0])
 			if err != nil || n < 1 || n > 1<<20 {
 				return fmt.Errorf("%q is not a number of ranks, which is 1 or more", v[0])
@@ -158,15 +160,23 @@ func usagef(format string, args ...any) error {
 func parseArgs(args []string) (*options, error) {
 	table := flagTable()
 	o := &options{}
+	plain := false // after --, whatever comes is the program's
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" {
 		word := args[0]
 		args = args[1:]
 		if word == "--" {
+			plain = true
 			break
 		}
 		spec := findFlag(table, word)
 		if spec == nil {
-			return nil, unknownFlag(table, word)
+			skip, note, err := takeForeign(table, word, args)
+			if err != nil {
+				return nil, err
+			}
+			args = args[skip:]
+			o.notes = append(o.notes, note)
+			continue
 		}
 		if len(args) < len(spec.args) {
 			return nil, usagef("option %s needs %s", word, strings.Join(spec.args, " "))
@@ -183,7 +193,16 @@ func parseArgs(args []string) (*options, error) {
 		return nil, usagef("no program to run")
 	}
 	o.program, o.programArgs = args[0], args[1:]
+	if !plain && severalPrograms(o.programArgs) {
+		return nil, usagef("several programs in one job (PROGRAM : PROGRAM) are not possible; if : is an argument of %s, write -- before %[1]s", o.program)
+	}
 	return o, nil
+}
+
+// severalPrograms recognises the command lines of other launchers for jobs of several programs.
+func severalPrograms(args []string) bool {
+	colon := slices.Index(args, ":")
+	return colon >= 0 && !slices.Contains(args[:colon], "--")
 }
 
 func findFlag(table []flagSpec, word string) *flagSpec {
@@ -231,6 +250,7 @@ func usage() string {
 		}
 		fmt.Fprintf(&b, "  %-31s %s\n", left, spec.help)
 	}
-	b.WriteString("\nThe exit status is that of the rank that failed first (128+N if signal N killed it), 124 after --timeout.\n")
+	b.WriteString("\nAccepted, though not needed: --oversubscribe, --allow-run-as-root, --host localhost.\n" +
+		"\nThe exit status is that of the rank that failed first (128+N if signal N killed it), 124 after --timeout.\n")
 	return b.String()
 }

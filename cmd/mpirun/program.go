@@ -34,6 +34,12 @@ func findProgram(name string) (path string, isDir bool, err error) {
 		return "", false, &statusError{exitNotExecutable, err}
 	case info.IsDir():
 		return name, true, nil
+	case strings.HasSuffix(name, ".go") && info.Mode().IsRegular() && unix.Access(name, unix.X_OK) != nil:
+		dir := filepath.Dir(name)
+		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, ".") {
+			dir = "./" + dir
+		}
+		return "", false, &statusError{exitNotExecutable, fmt.Errorf("%s: a Go source file; give the directory of the program, %s", name, dir)}
 	case !info.Mode().IsRegular() || unix.Access(name, unix.X_OK) != nil:
 		return "", false, &statusError{exitNotExecutable, fmt.Errorf("%s: not an executable file", name)}
 	}

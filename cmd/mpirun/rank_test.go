@@ -75,6 +75,14 @@ var roles = map[string]func(j rte.Job, args []string) error{
 		}
 		select {}
 	},
+	"usr1": func(j rte.Job, _ []string) error {
+		got := make(chan os.Signal, 1)
+		signal.Notify(got, syscall.SIGUSR1)
+		fmt.Println("ready", os.Getpid())
+		<-got
+		fmt.Println("ready", "again")
+		select {}
+	},
 	"hang": func(j rte.Job, _ []string) error {
 		if err := j.Fence(); err != nil {
 			return err

@@ -17,7 +17,9 @@ import (
 const (
 	gatherTime = 100 * time.Millisecond // for one more rank to report the same error
 	gatherMost = 350 * time.Millisecond // for all of them
+	askTime    = time.Second            // for ranks to say what they are doing
 	termTime   = 500 * time.Millisecond // between the polite signal and SIGKILL
+	dumpTime   = 5 * time.Second        // likewise after SIGQUIT, on which ranks print their goroutines
 	killTime   = 5 * time.Second        // after which processes that SIGKILL does not end are given up
 )
 
@@ -35,6 +37,7 @@ const (
 type world interface {
 	signal(rank int, sig syscall.Signal)
 	tellDead(to, rank int, cause string)
+	ask(rank int) bool // an answer may come: see here
 	say(format string, args ...any)
 }
 
@@ -50,6 +53,7 @@ type supervisor struct {
 	alive int // Invariant: the number of ranks with alive set
 	phase phase
 
+	joined bool // some rank has called Init
 	failed bool // status is decided
 	status int
 
@@ -62,6 +66,7 @@ type supervisor struct {
 	notesUntil  time.Time // set while notes are held back
 	nextAt      time.Time // in phases ending and killing: when the next takes over
 	timeoutAt   time.Time
+	askUntil    time.Time // set when the time is over and ranks have been asked what they are doing
 	gaveUp      bool
 }
 
@@ -69,6 +74,10 @@ type rankStatus struct {
 	pid      int
 	alive    bool
 	reported bool
+	skipped  bool // it ended well without Init
+	joined   bool // it has called Init
+	asked    bool // it may still say what it is doing
+	doing    string
 }
 
 // report is an error message and the ranks that ended with it.
@@ -108,7 +117,7 @@ func (s *supervisor) done() bool { return s.alive == 0 || s.gaveUp }
 // deadline is when tick has something to do; zero for never.
 func (s *supervisor) deadline() time.Time {
 	var first time.Time
-	for _, t := range []time.Time{s.gatherUntil, s.notesUntil, s.nextAt, s.timeoutAt} {
+	for _, t := range []time.Time{s.gatherUntil, s.notesUntil, s.nextAt, s.timeoutAt, s.askUntil} {
 		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
@@ -122,10 +131,31 @@ func (s *supervisor) exited(rank int, ws syscall.WaitStatus, st pmi.State, now t
 	r.alive = false
 	s.alive--
 	status, how := causeOf(ws, st)
-	if status != 0 {
+	switch {
+	case status != 0:
 		s.fail(rank, status, how, now)
+	case st.Inited:
+	case s.joined:
+		s.fail(rank, 1, skippedInit, now)
+	default:
+		r.skipped = true
 	}
+	s.heard(now)
 	s.settle(now)
+}
+
+// skippedInit is how a rank failed that ended well, though the others wait for it in Init. A job in which no rank calls Init is fine.
+const skippedInit = "exited without Init, which other ranks have called"
+
+// inited takes a rank's first word of PMI, by Init.
+func (s *supervisor) inited(rank int, now time.Time) {
+	s.joined, s.ranks[rank].joined = true, true
+	for r := range s.ranks {
+		if s.ranks[r].skipped && r != rank {
+			s.ranks[r].skipped = false
+			s.fail(r, 1, skippedInit, now)
+		}
+	}
 }
 
 // fail takes the first or a further failure of a rank whose process has ended.
@@ -177,6 +207,7 @@ func (s *supervisor) others(rank int) int {
 // settle prints held reports when nobody is left to wait for.
 func (s *supervisor) settle(now time.Time) {
 	if s.alive == 0 {
+		s.sayTimeout()
 		s.printNotes()
 		if s.phase < ending {
 			s.print("")
@@ -195,10 +226,10 @@ func (s *supervisor) settle(now time.Time) {
 func (s *supervisor) gathered(now time.Time) {
 	s.gatherUntil = time.Time{}
 	if s.survive {
-		s.print(goingOn(s.others(-1)))
+		s.print(theyGoOn)
 		return
 	}
-	s.print(endingJob(s.others(-1)))
+	s.print(theyEnd)
 	s.becomeEnding(syscall.SIGTERM, now)
 }
 
@@ -254,14 +285,25 @@ func (s *supervisor) printNotes() {
 	}
 }
 
-// print prints each report once, the last with the given tail.
-func (s *supervisor) print(tail string) {
+// What becomes of the ranks that have not failed.
+const (
+	theyEnd  = "ending the job"
+	theyGoOn = "going on with"
+)
+
+// print prints each report once, and behind the last what becomes of the ranks that none of them names. After several, "other" could
+// be taken for all but those of the last report.
+func (s *supervisor) print(what string) {
 	s.reports = slices.DeleteFunc(s.reports, func(r *report) bool { return r.printed })
+	which := "other rank"
+	if len(s.reports) > 1 {
+		which = "remaining rank"
+	}
 	for i, r := range s.reports {
 		r.printed = true
 		end := ""
-		if i == len(s.reports)-1 {
-			end = tail
+		if i == len(s.reports)-1 && what != "" {
+			end = tail(what, s.others(-1), which)
 		}
 		s.world.say("%s failed: %s%s", s.names(r.ranks), strings.TrimRight(r.msg, "\n"), end)
 	}
@@ -309,9 +351,9 @@ func (s *supervisor) interrupt(sig syscall.Signal, now time.Time) {
 func (s *supervisor) tick(now time.Time) {
 	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	if due(s.timeoutAt) && s.phase < ending {
-		s.failed, s.status = true, exitTimeout
-		s.print("")
-		s.world.say("the job has run for %v (--timeout); ending it (%s)", s.timeout, plural(s.alive, "rank"))
+		s.becomeAsking(now)
+	}
+	if due(s.askUntil) {
 		s.becomeEnding(syscall.SIGTERM, now)
 	}
 	if due(s.notesUntil) {
@@ -337,10 +379,14 @@ func (s *supervisor) decide(status int) {
 }
 
 func (s *supervisor) becomeEnding(sig syscall.Signal, now time.Time) {
+	s.sayTimeout()
 	s.printNotes()
 	s.phase = ending
 	s.gatherUntil, s.timeoutAt = time.Time{}, time.Time{}
 	s.nextAt = now.Add(termTime)
+	if sig == syscall.SIGQUIT {
+		s.nextAt = now.Add(dumpTime)
+	}
 	for rank := range s.ranks {
 		if s.ranks[rank].alive {
 			s.world.signal(rank, sig)
@@ -383,19 +429,19 @@ func (s *supervisor) names(ranks []int) string {
 	return fmt.Sprintf("ranks %s on %s", rankList(ranks), s.host)
 }
 
-// endingJob and goingOn end a message with what becomes of the n ranks beside its subject; "" when there are none.
-func endingJob(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; ending the job (%s)", plural(n, "other rank"))
-}
+func endingJob(n int) string { return tail(theyEnd, n, "other rank") }
 
-func goingOn(n int) string {
-	if n == 0 {
+func goingOn(n int) string { return tail(theyGoOn, n, "other rank") }
+
+// tail ends a message with what becomes of the n ranks beside its subject; "" when there are none.
+func tail(what string, n int, ranks string) string {
+	switch {
+	case n == 0:
 		return ""
+	case what == theyEnd:
+		return fmt.Sprintf("; %s (%s)", what, plural(n, ranks))
 	}
-	return fmt.Sprintf("; going on with %s", plural(n, "other rank"))
+	return fmt.Sprintf("; %s %s", what, plural(n, ranks))
 }
 
 func plural(n int, what string) string {

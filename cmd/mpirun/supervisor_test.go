@@ -24,6 +24,11 @@ func (w *transcript) tellDead(to, rank int, cause string) {
 	w.lines = append(w.lines, fmt.Sprintf("tell %d that %d: %s", to, rank, cause))
 }
 
+func (w *transcript) ask(rank int) bool {
+	w.lines = append(w.lines, fmt.Sprintf("ask %d", rank))
+	return rank != 2
+}
+
 func (w *transcript) say(format string, args ...any) {
 	w.lines = append(w.lines, "say "+fmt.Sprintf(format, args...))
 }
@@ -54,10 +59,39 @@ func TestSupervisor(t *testing.T) {
 		want    string
 	}{
 		{"all is well", false, func(s sv) {
+			for rank := range 3 {
+				s.inited(rank, at(0))
+			}
 			s.exited(0, exited(0), finalized, at(1))
-			s.exited(1, exited(0), pmi.State{}, at(2))
+			s.exited(1, exited(0), finalized, at(2))
 			s.exited(2, exited(0), finalized, at(3))
 		}, 0, ``},
+		{"nobody calls Init", false, func(s sv) {
+			for rank := range 3 {
+				s.exited(rank, exited(0), pmi.State{}, at(1))
+			}
+		}, 0, ``},
+		{"one ends before the others call Init", false, func(s sv) {
+			s.exited(1, exited(0), pmi.State{}, at(1))
+			s.inited(0, at(2))
+			s.inited(2, at(3))
+			endAll(s)
+		}, 1, `
+			say rank 1 (pid 101) on H exited without Init, which other ranks have called; ending the job (2 other ranks)
+			signal 15 to 0
+			signal 15 to 2`},
+		{"one ends after the others have called Init", true, func(s sv) {
+			s.inited(0, at(1))
+			s.exited(1, exited(0), pmi.State{}, at(2))
+			s.inited(2, at(3))
+			s.hello(2)
+			s.exited(0, exited(0), finalized, at(4))
+			s.exited(2, exited(0), finalized, at(4))
+		}, 1, `
+			tell 0 that 1: rank 1 (pid 101) on H exited without Init, which other ranks have called
+			tell 2 that 1: rank 1 (pid 101) on H exited without Init, which other ranks have called
+			say rank 1 (pid 101) on H exited without Init, which other ranks have called; going on with 2 other ranks
+			tell 2 that 1: rank 1 (pid 101) on H exited without Init, which other ranks have called`},
 		{"a status", false, func(s sv) {
 			s.exited(1, exited(3), finalized, at(1))
 			s.exited(0, exited(9), finalized, at(2))
@@ -199,6 +233,17 @@ func TestSupervisor(t *testing.T) {
 		}, 1, `
 			say rank 0 (pid 100) on H failed: this
 			say rank 1 (pid 101) on H failed: that`},
+		{"different reports, others run", false, func(s sv) {
+			s.report(0, "this", at(1))
+			s.report(1, "that", at(1))
+			s.exited(0, exited(1), pmi.State{}, at(2))
+			s.tick(at(102))
+			endAll(s)
+		}, 1, `
+			say rank 0 (pid 100) on H failed: this
+			say rank 1 (pid 101) on H failed: that; ending the job (1 remaining rank)
+			signal 15 to 1
+			signal 15 to 2`},
 		{"survivors are told, also late ones", true, func(s sv) {
 			s.exited(1, killed(11), pmi.State{Inited: true}, at(1))
 			s.hello(2)
@@ -240,14 +285,59 @@ func TestSupervisor(t *testing.T) {
 			s.exited(0, exited(3), pmi.State{}, at(1))
 			s.tick(at(59999))
 			s.tick(at(60000))
+			s.here(1, "in Recv at main.go:7", at(60001))
 			endAll(s)
 		}, 124, `
 			tell 1 that 0: rank 0 (pid 100) on H exited with status 3
 			tell 2 that 0: rank 0 (pid 100) on H exited with status 3
 			say rank 0 (pid 100) on H exited with status 3; going on with 2 other ranks
+			ask 1
+			ask 2
 			say the job has run for 1m0s (--timeout); ending it (2 ranks)
+			rank 0 (pid 100) on H: has ended
+			rank 1 (pid 101) on H: in Recv at main.go:7
+			rank 2 (pid 102) on H: before Init
 			signal 15 to 1
 			signal 15 to 2`},
+		{"too long, and no answer", false, func(s sv) {
+			s.tick(at(60000))
+			s.exited(1, exited(0), finalized, at(60001))
+			s.tick(at(60999))
+			s.tick(at(61000))
+			endAll(s)
+		}, 124, `
+			ask 0
+			ask 1
+			ask 2
+			say the job has run for 1m0s (--timeout); ending it (2 ranks)
+			rank 0 (pid 100) on H: does not answer
+			rank 1 (pid 101) on H: has ended
+			rank 2 (pid 102) on H: before Init
+			signal 15 to 0
+			signal 15 to 2`},
+		{"too long, but all end", false, func(s sv) {
+			s.tick(at(60000))
+			for _, rank := range []int{2, 1, 0} {
+				s.exited(rank, exited(0), finalized, at(60001))
+			}
+		}, 124, `
+			ask 0
+			ask 1
+			ask 2
+			say the job has run for 1m0s (--timeout)`},
+		{"a goroutine dump takes its time", false, func(s sv) {
+			s.interrupt(syscall.SIGQUIT, at(1))
+			s.tick(at(5000))
+			s.exited(0, exited(2), pmi.State{Inited: true}, at(5000))
+			s.tick(at(5001))
+			endAll(s)
+		}, 131, `
+			say got signal 3 (quit); ending the job (3 ranks)
+			signal 3 to 0
+			signal 3 to 1
+			signal 3 to 2
+			signal 9 to 1
+			signal 9 to 2`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &transcript{}
@@ -259,7 +349,13 @@ func TestSupervisor(t *testing.T) {
 					want = append(want, line)
 				}
 			}
-			if !slices.Equal(w.lines, want) {
+			var got []string // a message may have several lines
+			for _, line := range w.lines {
+				for l := range strings.SplitSeq(line, "\n") {
+					got = append(got, strings.TrimSpace(l))
+				}
+			}
+			if !slices.Equal(got, want) {
 				t.Errorf("got\n\t%s\nwant\n\t%s", strings.Join(w.lines, "\n\t"), strings.Join(want, "\n\t"))
 			}
 			if s.status != c.status || !s.done() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
@@ -13,11 +14,22 @@ import (
 // refuse tells the user what is wrong with the command line. Under a launcher all ranks find the same, so one speaks for all.
 func refuse(err error) int {
 	say := func(*ompi.Comm) error {
-		fmt.Fprintf(os.Stderr, "ompi-bench: %v\n\n%s", err, usage())
+		fmt.Fprintf(os.Stderr, "ompi-bench: %v; see ompi-bench --help\n", err)
 		return nil
 	}
 	if join(onRoot(say)) != nil {
 		_ = say(nil)
+	}
+	return 2
+}
+
+// launched is the number of ranks that a launcher has started, 0 without one; where it does not say how many, 2.
+func launched(getenv func(string) string) int {
+	if getenv("PMI_FD") == "" && getenv("PMI_PORT") == "" {
+		return 0
+	}
+	if n, err := strconv.Atoi(getenv("PMI_SIZE")); err == nil {
+		return n
 	}
 	return 2
 }

@@ -47,6 +47,9 @@ func run(ctx context.Context, args []string, started time.Time) int {
 		return refuse(err)
 	}
 	switch {
+	case cmd.compare == nil && cmd.goroutines > 0 && launched(os.Getenv) > 1:
+		// Each of the launcher's ranks would run the whole test beside the others.
+		return refuse(fmt.Errorf("-n %d makes goroutine ranks of one process, but a launcher has started several; leave out either", cmd.goroutines))
 	case cmd.compare != nil:
 		err = runCompare(ctx, *cmd.compare)
 	case cmd.limits:

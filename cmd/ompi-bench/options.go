@@ -25,7 +25,7 @@ type commandLine struct {
 // parse reads the arguments; flags and names may come in any order.
 func parse(args []string) (*commandLine, error) {
 	if len(args) == 0 {
-		return nil, errors.New("name a test: " + strings.Join(suite.Names(), " ") + " limits compare")
+		return nil, errors.New("name a test, such as latency, or limits or compare")
 	}
 	c := &commandLine{params: suite.Params{Warmup: -1}}
 	o := compare.Options{Reps: 5, BTL: "sm"}

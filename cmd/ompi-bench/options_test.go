@@ -83,6 +83,11 @@ func TestUsageNamesEveryTest(t *testing.T) {
 			t.Errorf("usage lacks %s", test.Name)
 		}
 	}
+	for _, want := range []string{"latency -i 10000 -x 100 and -i 1000 -x 10;", "match_depth -i 20 -x 2."} {
+		if !strings.Contains(strings.Join(words, " "), want) {
+			t.Errorf("usage lacks %q", want)
+		}
+	}
 	for line := range strings.Lines(text) {
 		if len(line) > 120 {
 			t.Errorf("long line %q", line)

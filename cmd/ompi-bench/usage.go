@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
@@ -27,11 +28,17 @@ func usage() string {
             COLLECTIVE_persistent, where COLLECTIVE is
             ` + wrap(collectives) + `
   -m        sizes in bytes (match_depth: receives), doubled from MIN to MAX; ddt: the layouts of such sizes
-  -i, -x    iterations of one size and, before them, of the warm-up; idle: -i gives the seconds
+  -i, -x    iterations of one size and, before them, of the warm-up; idle: -i gives the seconds. Defaults,
+            for sizes up to 8 KiB and above:
+            ` + loops() + `.
+            Without -i there are fewer where one size would take more than 2 seconds
   -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun.
             compare needs no launcher and starts N ranks of each side (default 2)
   --with    whom to compare with (default openmpi,mpich); one that is not installed is left out
   --reps    interleaved repetitions (default 5)
+
+compare keeps the programs that it compiles for the others in ompi-go/peers in the user's cache folder
+($XDG_CACHE_HOME, or ~/.cache); that folder may be removed at any time.
 `
 }
 
@@ -52,4 +59,21 @@ func wrap(words []string) string {
 		}
 	}
 	return strings.Join(append(lines, line), "\n"+indent)
+}
+
+// loops tells the lengths of the tests' loops.
+func loops() string {
+	var all []string
+	for _, name := range []string{"latency", "bw", "ddt", "allreduce", "match_depth"} {
+		t, err := suite.Lookup(name)
+		if err != nil {
+			continue
+		}
+		s := fmt.Sprintf("%s -i %d -x %d", name, t.Small.Iterations, t.Small.Warmup)
+		if t.Large.Iterations > 0 {
+			s += fmt.Sprintf(" and -i %d -x %d", t.Large.Iterations, t.Large.Warmup)
+		}
+		all = append(all, s)
+	}
+	return wrap(strings.Fields(strings.Join(all, "; ")))
 }

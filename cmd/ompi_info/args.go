@@ -26,6 +26,10 @@ and the value and data source each parameter has here.
 
 Levels: 1-3 for users, 4-6 for tuning, 7-9 for developers; in each the first is
 basic, the second detailed, the third everything.
+
+What is wrong in a parameter file or the environment is reported, and left out
+of what is shown. Exit status:
+1 when there is one or a name is unknown, 2 for a wrong command line.
 `
 
 // request is what the command line asks for.

@@ -6,7 +6,8 @@
 //	ompi_info --param btl sm       the parameters of one component
 //	ompi_info --param all all --level 9 --parsable
 //
-// Exit status is 1 when a parameter or a name is wrong, 2 for a wrong command line.
+// A parameter that is wrong where it is set (a file, the environment) is reported on the standard error; what is right is listed
+// all the same. Exit status is 1 when a parameter or a name is wrong, 2 for a wrong command line.
 package main
 
 import (

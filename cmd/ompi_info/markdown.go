@@ -52,8 +52,40 @@ func WriteMarkdown(w io.Writer, reg *mca.Registry, params *mca.Params) error {
 			writeRow(&b, i)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
+	writeOpenMPI(&b, reg)
+	_, err := io.WriteString(w, strings.TrimRight(b.String(), "\n")+"\n")
 	return err
+}
+
+// writeOpenMPI says what becomes of a site's settings for Open MPI.
+func writeOpenMPI(b *strings.Builder, reg *mca.Registry) {
+	b.WriteString(`
+## Settings made for Open MPI
+
+Parameter files and ` + "`OMPI_MCA_*`" + ` variables may hold what was set for Open MPI. Said once a
+job and otherwise ignored are parameters
+
+- of frameworks that this library does not have;
+- ` + "`FRAMEWORK_base_*`" + `, and ` + "`FRAMEWORK_COMPONENT_verbose`" + `;
+- of components of Open MPI that this library does not have (see below);
+- that Open MPI has for components which are here, too, such as ` + "`btl_tcp_flags`" + `.
+
+In a list of components the former name ` + "`vader`" + ` means ` + "`sm`" + `, and what only Open MPI has is
+left out, as long as something is left; both are said once. Everything else that is unknown is an error that names its
+source. What is given on the command line, in a ` + "`--tune`" + ` file or in the program must be exact.
+
+`)
+	for _, f := range reg.Frameworks() {
+		var only []string
+		for _, name := range mca.OpenMPIComponents(f.Name) {
+			if _, ok := reg.Component(f.Name, name); !ok {
+				only = append(only, "`"+name+"`")
+			}
+		}
+		if only != nil {
+			fmt.Fprintf(b, "Only Open MPI's components of %s: %s.\n\n", f.Name, strings.Join(only, ", "))
+		}
+	}
 }
 
 func componentSentence(f mca.Framework, components []mca.Component) string {

@@ -15,6 +15,7 @@ type printer interface {
 	component(mca.Component)
 	group(framework, component string) // before the first parameter of each
 	param(mca.Info)
+	more(n int) // n parameters were left out
 }
 
 // pretty prints for people, laid out as Open MPI's ompi_info does: a right
@@ -60,6 +61,14 @@ func (p *pretty) param(i mca.Info) {
 	if i.Deprecated != "" {
 		p.line("", "Deprecated: "+i.Deprecated)
 	}
+}
+
+func (p *pretty) more(n int) {
+	s := "s"
+	if n == 1 {
+		s = ""
+	}
+	fmt.Fprintf(p.w, "# %d more parameter%s at --level 9\n", n, s)
 }
 
 // levelName is the name of a level as MPI_T gives it (MPI 4.1, 15.3.1):
@@ -109,6 +118,8 @@ func (p *parsable) component(c mca.Component) {
 }
 
 func (p *parsable) group(string, string) {}
+
+func (p *parsable) more(int) {} // programs know what they ask for
 
 func (p *parsable) param(i mca.Info) {
 	key := func(name, value string) {

@@ -52,7 +52,7 @@ func run(args []string, registry func(...mca.Component) (*mca.Registry, error), 
 	return status
 }
 
-// show prints what was asked for, or nothing and returns why.
+// show prints what was asked for and returns what is wrong: a parameter, or what was asked for; then it prints nothing.
 func show(w io.Writer, req request, registry func(...mca.Component) (*mca.Registry, error), in mca.Input, errs io.Writer) error {
 	reg, err := registry()
 	if err != nil {
@@ -63,12 +63,15 @@ func show(w io.Writer, req request, registry func(...mca.Component) (*mca.Regist
 			return err
 		}
 	}
-	in.Settings = append(in.Settings, req.settings...)
-	in.Warn = func(msg string) { fmt.Fprintf(errs, "ompi_info: warning: %s\n", msg) }
-	params, err := mca.Load(reg, in)
-	if err != nil {
+	// What was typed must be right.
+	if _, err := mca.Load(reg, mca.Input{Settings: req.settings}); err != nil {
 		return err
 	}
+	in.Settings = append(in.Settings, req.settings...)
+	in.Warn = func(msg string) { fmt.Fprintf(errs, "ompi_info: warning: %s\n", msg) }
+	// With something wrong in a file or the environment the listing is wanted more than ever: it shows what is right. The error is told
+	// all the same.
+	params, wrong := mca.LoadGood(reg, in)
 	var p printer = &pretty{w}
 	if req.parsable {
 		p = &parsable{w}
@@ -79,7 +82,7 @@ func show(w io.Writer, req request, registry func(...mca.Component) (*mca.Regist
 		}
 	}
 	list(p, req, reg, params)
-	return nil
+	return wrong
 }
 
 // list prints the components asked for, then the parameters asked for.
@@ -92,8 +95,13 @@ func list(p printer, req request, reg *mca.Registry, params *mca.Params) {
 		}
 	}
 	last := ""
+	more := 0
 	for _, i := range params.Infos() {
-		if !req.wants(i.Framework, i.Component) || i.Level > req.maxLevel() {
+		if !req.wants(i.Framework, i.Component) {
+			continue
+		}
+		if i.Level > req.maxLevel() {
+			more++
 			continue
 		}
 		if group := i.Framework + " " + i.Component; group != last {
@@ -101,6 +109,9 @@ func list(p printer, req request, reg *mca.Registry, params *mca.Params) {
 			last = group
 		}
 		p.param(i)
+	}
+	if more > 0 && !req.all {
+		p.more(more)
 	}
 }
 

@@ -83,6 +83,7 @@ func TestParamPretty(t *testing.T) {
                           Valid values: at most 2
                           Deprecated: set btl_tcp_if_include
 `
+	want += "# 1 more parameter at --level 9\n"
 	if status != exitOK || out != want {
 		t.Errorf("status %d\ngot:\n%s\nwant:\n%s", status, out, want)
 	}
@@ -159,6 +160,10 @@ func TestWhatIsShown(t *testing.T) {
 		{"--all", []string{"Package", "MCA btl: sm", `"btl_base_verbose"`, `"mpi_yield_when_idle"`, `"pml"`}, nil},
 		{"-a --level 1", []string{"Package", `"btl_sm_copy"`}, []string{`"btl"`, `"btl_sm_eager_limit"`}},
 		{"--param btl sm", []string{`"btl_sm_copy"`}, []string{"Package", "tcp", `"btl_sm_eager_limit"`}},
+		{"--param btl all", []string{"\n# 3 more parameters at --level 9\n"}, nil},
+		{"--param mpi base", []string{"# 1 more parameter at --level 9\n"}, nil},
+		{"--param mpi base --parsable", nil, []string{"more"}},
+		{"--param btl sm --level 9", nil, []string{"more"}},
 		{"--param all sm --level 9", []string{`"btl_sm_eager_limit"`}, []string{"tcp", "pml", `"btl"`}},
 		{"--param all all --level 9", []string{`"btl_sm_eager_limit"`, `"pml"`, `"mpi_yield_when_idle"`, "MCA pml: ob1"}, []string{"Package"}},
 		{"--param mpi base --level 5", []string{`MCA mpi base: parameter "mpi_yield_when_idle"`}, []string{"btl"}},
@@ -215,6 +220,30 @@ func TestErrors(t *testing.T) {
 			if !strings.HasPrefix(line, "ompi_info: ") && !strings.HasPrefix(line, "Type 'ompi_info --help'") {
 				t.Errorf("%q: line %q does not say who speaks", test.line, line)
 			}
+		}
+	}
+}
+
+// TestWrongSurroundings: what is wrong in files and the environment is told, and what is right is shown.
+func TestWrongSurroundings(t *testing.T) {
+	user := filepath.Join(t.TempDir(), "mca-params.conf")
+	if err := os.WriteFile(user, []byte("btl_sm_copy = perhaps\nbtl_sm_eager_limit = 8k\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := mca.Input{UserFile: user, Environ: []string{"OMPI_MCA_btl=smm", "OMPI_MCA_btl_smm_copy=none"}}
+	out, errs, status := command(t, in, "--all")
+	if status != exitError {
+		t.Errorf("status %d", status)
+	}
+	for _, want := range []string{user + ":1", "OMPI_MCA_btl)", "OMPI_MCA_btl_smm_copy"} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("stderr lacks %s: %q", want, errs)
+		}
+	}
+	for _, want := range []string{`"btl" (current value: "", data source: default`, `"btl_sm_copy" (current value: "auto", data source: default`,
+		`"btl_sm_eager_limit" (current value: "8192", data source: file (` + user + `:2)`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the listing lacks %s:\n%s", want, out)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/shm"
@@ -126,7 +127,7 @@ func (m *module) decline(p proposal) {
 
 // say tells the user, once a job where the launcher can see to that, why the members do without shared memory.
 func (m *module) say(why error) {
-	msg := fmt.Sprintf("collectives on %s do not use shared memory: %v", m.comm.Name(), why)
+	msg := fmt.Sprintf("collectives on %s do not use shared memory: %v", coll.Title(m.comm), why)
 	if r, ok := m.f.job.(interface{ SayOnce(key, msg string) bool }); ok && r.SayOnce("coll sm", msg) {
 		return
 	}

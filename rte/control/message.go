@@ -38,10 +38,15 @@ const (
 	// Metrics answers Scrape number ID: Text in Prometheus text exposition format, or Err.
 	Metrics Kind = 4
 
+	// Here answers Where: Text is in which MPI calls the rank is.
+	Here Kind = 7
+
 	// Dead tells that Rank has died; Text is the cause.
 	Dead Kind = 16
 	// Scrape asks for the metrics; ID comes back in the answer.
 	Scrape Kind = 17
+	// Where asks what the rank is doing.
+	Where Kind = 18
 )
 
 // Message is the payload of a frame together with its kind.

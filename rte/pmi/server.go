@@ -18,6 +18,7 @@ type Server struct {
 	size    int
 	kvsname string
 	onAbort func(rank, code int)
+	onInit  func(rank int) // nil: nobody wants to know
 
 	mu     sync.Mutex
 	kvs    map[string]string // visible values
@@ -54,6 +55,10 @@ func NewServer(size int, kvsname string, preset map[string]string, onAbort func(
 	maps.Copy(s.kvs, preset)
 	return s
 }
+
+// OnInit has f called, on the goroutine of Serve, when a process opens its conversation, before it is answered. It is set before
+// the first Serve.
+func (s *Server) OnInit(f func(rank int)) { s.onInit = f }
 
 // State is how far a process has come in its conversation with the server.
 type State struct {
@@ -172,6 +177,11 @@ func (s *Server) handle(rank int, m *Message) (cmd string, pairs []string, wait 
 			sub = 1
 		}
 		r.Inited = true
+		if s.onInit != nil {
+			s.mu.Unlock()
+			s.onInit(rank)
+			s.mu.Lock()
+		}
 		return "response_to_init", []string{"pmi_version", "1", "pmi_subversion", strconv.Itoa(max(sub, 0)), "rc", "0"}, nil
 	case "get_maxes":
 		return "maxes", []string{"kvsname_max", strconv.Itoa(maxName), "keylen_max", strconv.Itoa(maxKey),

@@ -33,6 +33,9 @@ func Read(r io.Reader) (*Field, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("picture is larger than %d bytes", maxFile)
 	}
+	if n := min(len(data), len(pngBegin)); n > 0 && string(data[:n]) != pngBegin[:n] {
+		return nil, errors.New("picture is not a usable PNG: the file is of another kind")
+	}
 	size, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return nil, notPNG(err)
@@ -46,6 +49,9 @@ func Read(r io.Reader) (*Field, error) {
 	}
 	return obstacles(img), nil
 }
+
+// pngBegin is how every PNG begins.
+const pngBegin = "\x89PNG\r\n\x1a\n"
 
 func notPNG(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

@@ -58,7 +58,9 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		{"empty", nil, "ends too early"},
 		{"cut", good[:len(good)/2], "ends too early"},
-		{"text", []byte("this is no picture at all"), "not a usable PNG"},
+		{"text", []byte("this is no picture at all"), "not a usable PNG: the file is of another kind"},
+		{"short text", []byte("hi\n"), "not a usable PNG: the file is of another kind"},
+		{"beginning", []byte(pngBegin[:3]), "ends too early"},
 		{"damaged", append(slices.Clone(good[:41]), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13), "not a usable PNG"},
 		{"huge", withSize(good, 100000, 100000), "too large"},
 	} {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ompi-go/ompi-go/mca"
 )
 
 // Repetitions is the number of timed loops that a measurement is split into; the printed value is their median.
@@ -80,12 +82,16 @@ func All() []Test {
 // HandPacked is the heading of the time that loops instead of a datatype take.
 const HandPacked = "Hand-packed(us)"
 
-// Lookup finds a test by name; the error of an unknown one lists those there are.
+// Lookup finds a test by name; the error of an unknown one names the nearest.
 func Lookup(name string) (Test, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(t Test) bool { return t.Name == name })
 	if i < 0 {
-		return Test{}, fmt.Errorf("unknown test %q; tests are %s", name, strings.Join(Summary(), " "))
+		near := ""
+		if names := mca.Nearest(name, Names()); len(names) > 0 {
+			near = "; did you mean " + strings.Join(names, " or ") + "?"
+		}
+		return Test{}, fmt.Errorf("unknown test %q%s", name, near)
 	}
 	t := all[i]
 	if t.Size == "" {
@@ -101,17 +107,6 @@ func Names() []string {
 		names = append(names, t.Name)
 	}
 	return names
-}
-
-// Summary lists the tests for people: those of a collective that follow from its name are told once.
-func Summary() []string {
-	var names []string
-	for _, t := range All() {
-		if t.Form == NotCollective || t.Form == Blocking {
-			names = append(names, t.Name)
-		}
-	}
-	return append(names, "iCOLLECTIVE", "COLLECTIVE_persistent")
 }
 
 // CheckRanks says why a test cannot run on this many ranks.
