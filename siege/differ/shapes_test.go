@@ -166,7 +166,9 @@ func (g shaper) repeat(t *shape, n int) *shape {
 			bytes += int64(g.between(0, 1)) * 8 * int64(sign(stride))
 			text = words("hvec", count, bl, bytes, t.text)
 		}
-		return compose(text, row(t, count, bl, func(i int) int64 { return int64(i) * bytes })...)
+		s := compose(text, row(t, count, bl, func(i int) int64 { return int64(i) * bytes })...)
+		s.odd = s.odd || bytes == -int64(bl)*ext // Open MPI takes the lower bound of blocks that touch downwards for 0
+		return s
 	case 3, 4:
 		return g.scattered(t, n)
 	case 5, 6:
