@@ -19,6 +19,7 @@ var (
 	stepCount = flag.Int("differ.steps", 80, "steps of a program")
 	tell      = flag.Bool("differ.disputes", false, "tell what the other libraries do not agree on")
 	show      = flag.Bool("differ.show", false, "show the programs instead of running them")
+	alone     = flag.Bool("differ.alone", false, "compare our own library's ways with each other only")
 	ranksFlag = flag.Int("differ.ranks", 0, "only this number of ranks")
 )
 
@@ -149,7 +150,10 @@ func smaller(p *program, until time.Time, bad func(*program) bool) *program {
 
 // libraries are ours and the others that there are.
 func libraries(t *testing.T) (ours, others []library) {
-	ours = []library{processes("processes"), processes("tcp", "--mca", "btl", "self,tcp"), goroutines}
+	ours = []library{processes("processes"), processes("tcp", "--mca", "btl", "self,tcp"), varied, goroutines}
+	if *alone {
+		return ours, nil
+	}
 	for _, find := range []func() (library, error){openMPI, mpich} {
 		l, err := find()
 		if err != nil {
@@ -209,7 +213,7 @@ func check(t *testing.T, ours, others []library, p *program) {
 	if wrong == "" {
 		return
 	}
-	t.Errorf("seed %d: %s", p.seed, wrong)
+	t.Errorf("seed %d: %s\nvaried: %v", p.seed, wrong, parameters(p))
 	small := smaller(p, time.Now().Add(limit), func(q *program) bool {
 		mine := runAll(ours, q)
 		if slices.ContainsFunc(mine, func(o *outcome) bool { return o.err != nil }) {
