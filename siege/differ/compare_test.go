@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 var (
 	seeds     = flag.Int("differ.seeds", 1, "programs for each number of ranks")
 	firstSeed = flag.Uint64("differ.seed", 1, "the first seed")
-	stepCount = flag.Int("differ.steps", 80, "steps of a program")
+	stepCount = flag.Int("differ.steps", 70, "steps of a program")
 	tell      = flag.Bool("differ.disputes", false, "tell what the other libraries do not agree on")
 	show      = flag.Bool("differ.show", false, "show the programs instead of running them")
 	alone     = flag.Bool("differ.alone", false, "compare our own library's ways with each other only")
@@ -224,6 +225,19 @@ func check(t *testing.T, ours, others []library, p *program) {
 	})
 	wrong, _ = verdict(small, runAll(ours, small), runAll(others, small))
 	t.Errorf("the smallest such program found, of %d steps:\n%s\n%s", len(small.steps), small.text(), wrong)
+}
+
+// TestInstalled skips when another library is not there: what the programs are compared with is less then.
+func TestInstalled(t *testing.T) {
+	for name, find := range map[string]func() (library, error){"openmpi": openMPI, "mpich": mpich} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := find(); errors.Is(err, exec.ErrNotFound) {
+				t.Skip(err)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestPrograms: the libraries agree on random programs.

@@ -163,7 +163,11 @@ func (g *author) mode() int { return []int{0, 0, 0, 1, 2, 3, 3}[g.IntN(7)] }
 // count is how many units travel, so that some messages take each protocol.
 func (g *author) count(unit int64) int {
 	if g.coin(12) {
-		return int(min(40_000, max(1, int64(g.between(1000, 80_000))/max(unit, 1))))
+		bytes := g.between(1000, 80_000)
+		if g.coin(6) {
+			bytes *= 10
+		}
+		return max(1, bytes/int(max(unit, 1)))
 	}
 	return []int{0, 1, 1, 2, 3, 5, 17}[g.IntN(7)]
 }
