@@ -18,5 +18,6 @@
 //
 //	go test ./siege/differ -v -run Programs -differ.seed 100 -differ.seeds 20 -differ.ranks 4 -differ.steps 300
 //	go test ./siege/differ -v -run Programs -differ.alone -differ.seeds 100
+//
 // The first takes minutes; the second, without the others, less. -differ.show writes programs instead of running them.
 package differ
