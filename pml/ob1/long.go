@@ -256,7 +256,7 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 // stream sends fragments until all have gone, there is no room (done false), or enough are under way.
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
-	flat, refused := s.Buf.Type().Contiguous(), 0 // IsContiguous would be one block, wherever it begins
+	flat, refused := s.conv.IsContiguous(), 0
 	for s.next < s.end {
 		if s.pending >= o.opt.Depth {
 			return true, nil

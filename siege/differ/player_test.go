@@ -255,7 +255,7 @@ func (a area) of(t *datatype.Type, count int) ompi.Buffer {
 
 // block is count elements at bytes from the base; an empty one may be said to lie behind the end.
 func (a area) block(bytes int, t *datatype.Type, count int) ompi.Buffer {
-	return ompi.TypedAt(a.mem, min(a.base+bytes, len(a.mem)), count, t)
+	return ompi.TypedAt(a.mem, min(a.base+bytes, len(a.mem)-1), count, t)
 }
 
 // ---- steps under way ----
