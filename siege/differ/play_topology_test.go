@@ -301,7 +301,7 @@ func (g *author) neighbourhood(p party) {
 }
 
 func (g *author) dims() {
-	dims := g.list(g.between(1, 3), func() int { return 0 })
+	dims := g.list(g.between(1, 4), func() int { return 0 })
 	nodes := g.between(1, 48)
 	g.emit(0, 0, nil, "dims", nodes, len(dims), dims)
 }
