@@ -126,7 +126,7 @@ func (r *Request) SetActive(on bool) {
 		w |= active
 		r.found()
 	}
-	atomic.StoreUint64(&r.word, w)
+	relaxed.Store64(&r.word, w) // giving back the token is the barrier
 }
 
 // Claim wins the outcome of a completed operation: of all who try, one. The winner may read r's fields, and must Release at once.

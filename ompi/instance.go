@@ -455,6 +455,9 @@ func (i *Instance) drain() {
 func (i *Instance) teardown() error {
 	i.finalizing.Store(true)
 	var errs []error
+	if i.council != nil {
+		i.council.close()
+	}
 	i.mu.Lock()
 	comms := slices.Collect(maps.Keys(i.comms))
 	i.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/internal/relaxed"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
@@ -70,7 +71,7 @@ type watch struct {
 	inst *Instance
 	reqs []Request
 	all  bool
-	next atomic.Int32 // all: those before are complete
+	next uint32 // atomic: with all, those before are complete
 }
 
 // over reports whether r needs no waiting for: it is complete, or another goroutine has taken the outcome.
@@ -86,13 +87,13 @@ func (w *watch) Done() bool {
 		}
 		return false
 	}
-	from := int(w.next.Load())
+	from := int(atomic.LoadUint32(&w.next))
 	n := from
 	for n < len(w.reqs) && w.reqs[n].over() {
 		n++
 	}
-	if n != from { // the driver asks in every pass, and a store is dear
-		w.next.Store(int32(n))
+	if n != from {
+		relaxed.Store32(&w.next, uint32(n)) // whoever sees an older one looks at more
 	}
 	return n == len(w.reqs) || w.inst.trouble.Load() && lost(w.reqs)
 }
@@ -134,7 +135,7 @@ func waitFor(reqs []Request, all bool) {
 		return // other goroutines have taken the outcomes meanwhile
 	}
 	w.all = all
-	w.next.Store(0)
+	relaxed.Store32(&w.next, 0) // the engine shows it to nobody yet
 	i.engine.Wait(w)
 	clear(w.reqs)
 	w.reqs = w.reqs[:0]
