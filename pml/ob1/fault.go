@@ -54,6 +54,20 @@ func (o *module) ProcFailed(p *core.Proc) {
 			}
 		}
 	}
+	o.endLongFreed(p, failed)
+}
+
+// endLongFreed ends the long messages under way with a process on communicators that have been freed meanwhile (MPI-3.1 §6.4.3).
+func (o *module) endLongFreed(p *core.Proc, failed *core.Error) {
+	for i := range o.ids.slots {
+		x := &o.ids.slots[i]
+		if s := x.send; s != nil && s.peer.proc == p && o.chans[s.ch.id] != s.ch {
+			o.sendFailed(s, failed)
+		}
+		if r := x.recv; r != nil && r.peer.proc == p && o.chans[r.ch.id] != r.ch {
+			o.failLong(r, peerError(failed, r.Status.Source))
+		}
+	}
 }
 
 // otherDied: a member of an intercommunicator is dead that is no peer on this channel. Nothing comes from it or goes to it here, but
