@@ -37,6 +37,11 @@ func (c *Comm) Free() error {
 		}
 		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same.
 		c.inst.forget(c)
+		c.inst.engine.Lock()
+		for _, p := range c.parts.peers {
+			p.close()
+		}
+		c.inst.engine.Unlock()
 		c.inst.giveContexts(c.c.Context())
 		if c.local != nil {
 			c.inst.forget(c.local)
