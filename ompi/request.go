@@ -57,7 +57,16 @@ func lone(c *Comm, op string, o *loneOp) Request {
 	return Request{r.Handle(), c}
 }
 
-func doneRequest(c *Comm, op string, st Status) Request { return lone(c, op, &loneOp{st: st}) }
+// doneRequest is an operation with nothing to do, such as one with ProcNull at every border of a grid: its slot comes from a pool.
+func doneRequest(c *Comm, op string, st Status) Request {
+	i := c.inst
+	i.engine.Lock()
+	p := i.pairs.get(i)
+	p.RenewDone()
+	p.Comm, p.Op, p.Peer, p.Buf, p.Status = c.c, op, ProcNull, Buffer{}, st
+	i.engine.Unlock()
+	return Request{p.Handle(), c}
+}
 
 func nullPersistent(c *Comm, op string, st Status) Request {
 	r := loneRequest(c, op, &loneOp{st: st})
