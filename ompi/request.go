@@ -154,14 +154,6 @@ func (r Request) null(op string) error {
 	return nil
 }
 
-// await waits for the operation to be complete.
-func (r Request) await() {
-	if r.h.Hold() {
-		r.h.R.Engine.Wait(&r.h.R.Completion)
-		r.h.Let()
-	}
-}
-
 // Wait returns when the operation is complete, and retires the request (MPI-3.1 §3.7.3).
 func (r Request) Wait() (Status, error) {
 	if r.seen() {
@@ -175,7 +167,7 @@ func (r Request) wait() (Status, error) {
 		return core.EmptyStatus(), r.null("Wait")
 	}
 	if !r.h.R.Done() {
-		r.await()
+		r.h.Wait()
 	}
 	st, _, err := r.take(-1)
 	return st, err
