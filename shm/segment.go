@@ -180,6 +180,11 @@ func (d *Domain) allocAt(p *Peer, n int64) (Piece, unsafe.Pointer, error) {
 			return 0, nil, fmt.Errorf("shm: rank %d: %w", p.Rank, err)
 		}
 		o.keep(p.Rank, fd)
+		// It may have ended, and another process have its number: nothing is to be written to that one's files.
+		if file, err := fileOf(fd); err != nil || file.id != p.file {
+			o.close()
+			return 0, nil, fmt.Errorf("shm: rank %d: %w: another process has its number (%v)", p.Rank, os.ErrProcessDone, err)
+		}
 	}
 	off, err := d.sys.take(&p.ctl.top, o.fd, p.region.Size(), n)
 	o.close()
@@ -270,12 +275,12 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 			unix.Close(fd)
 		}
 	}()
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	file, err := fileOf(fd)
+	if err != nil {
 		return nil, err
 	}
-	if st.Size < c.size {
-		return nil, fmt.Errorf("its segment has %d bytes, its card says %d", st.Size, c.size)
+	if file.size < c.size {
+		return nil, fmt.Errorf("its segment has %d bytes, its card says %d", file.size, c.size)
 	}
 	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
 		return nil, fmt.Errorf("its segment is not sealed against shrinking (seals %#x, %v)", seals, err)
@@ -291,7 +296,23 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 	}
 	d.seg.opened.keep(rank, fd)
 	kept = true
-	return &Peer{Rank: rank, ctl: ctl, region: region, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+	return &Peer{Rank: rank, ctl: ctl, region: region, file: file.id, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+}
+
+// fileID tells files apart.
+type fileID struct{ dev, ino uint64 }
+
+type file struct {
+	id   fileID
+	size int64
+}
+
+func fileOf(fd int) (file, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return file{}, fmt.Errorf("fstat of its segment: %w", err)
+	}
+	return file{fileID{uint64(st.Dev), st.Ino}, st.Size}, nil
 }
 
 // openPeer gets a descriptor of a peer's segment. The caller closes it.
