@@ -31,9 +31,10 @@ func (c *Comm) Free() error {
 		c.freed.Store(true)
 		if err == nil {
 			c.pml.Settle(c.c, sent)
-			if err = c.coll.Barrier.Barrier(); err == nil {
-				err = c.close()
-			}
+			err = c.coll.Barrier.Barrier()
+		}
+		if e := c.close(); err == nil {
+			err = e
 		}
 		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same.
 		c.inst.forget(c)

@@ -332,6 +332,9 @@ func (i *Instance) cancel(err *core.Error) {
 		i.pml.CommFailed(c.c)
 	}
 	i.mu.Unlock()
+	if m, ok := i.pml.(pml.Canceller); ok {
+		m.Cancelled(err)
+	}
 	i.tellCollectives(func(*core.Comm) bool { return true })
 	i.ops.cancel(err)
 	if i.council != nil {

@@ -10,6 +10,17 @@ import (
 
 // TestDeathAfterFree: a long message that outlives its communicator ends when its peer dies, at either end.
 func TestDeathAfterFree(t *testing.T) {
+	afterFree(t, core.ErrProcFailed, (*rank).die)
+}
+
+// TestCancelAfterFree: and when the instance is cancelled.
+func TestCancelAfterFree(t *testing.T) {
+	afterFree(t, core.ErrProcAborted, func(r *rank, _ int) {
+		r.Do(func() { r.o.Cancelled(core.NewError(core.ErrProcAborted, "cancelled")) })
+	})
+}
+
+func afterFree(t *testing.T, want core.ErrorClass, end func(r *rank, peer int)) {
 	for _, dying := range []int{0, 1} {
 		s := btltest.NewScript()
 		w := newWorld(t, 2, s, Options{Depth: 4}, false)
@@ -23,12 +34,12 @@ func TestDeathAfterFree(t *testing.T) {
 		alive.o.DelComm(alive.comms[0])
 		delete(alive.comms, 0)
 		alive.addComm(t, 0) // another communicator has its context
-		alive.die(dying)
-		if !pending.Done() || core.ClassOf(pending.Status.Err) != core.ErrProcFailed {
-			t.Errorf("rank %d died: done %v, %v", dying, pending.Done(), pending.Status.Err)
+		end(alive, dying)
+		if !pending.Done() || core.ClassOf(pending.Status.Err) != want {
+			t.Errorf("end of rank %d: done %v, %v", dying, pending.Done(), pending.Status.Err)
 		}
 		if alive.o.ids.live != 0 {
-			t.Errorf("rank %d died: %d names are left", dying, alive.o.ids.live)
+			t.Errorf("end of rank %d: %d names are left", dying, alive.o.ids.live)
 		}
 	}
 }
