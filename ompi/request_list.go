@@ -3,10 +3,8 @@ package ompi
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
-	"github.com/ompi-go/ompi-go/internal/relaxed"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
@@ -71,7 +69,7 @@ type watch struct {
 	inst *Instance
 	reqs []Request
 	all  bool
-	next uint32 // atomic: with all, those before are complete
+	next progress.Mark // all: those before are complete
 }
 
 // over reports whether r needs no waiting for: it is complete, or another goroutine has taken the outcome.
@@ -87,13 +85,13 @@ func (w *watch) Done() bool {
 		}
 		return false
 	}
-	from := int(atomic.LoadUint32(&w.next))
+	from := int(w.next.Load())
 	n := from
 	for n < len(w.reqs) && w.reqs[n].over() {
 		n++
 	}
 	if n != from {
-		relaxed.Store32(&w.next, uint32(n)) // whoever sees an older one looks at more
+		w.next.Store(uint32(n)) // whoever sees an older one looks at more
 	}
 	return n == len(w.reqs) || w.inst.trouble.Load() && lost(w.reqs)
 }
@@ -135,7 +133,7 @@ func waitFor(reqs []Request, all bool) {
 		return // other goroutines have taken the outcomes meanwhile
 	}
 	w.all = all
-	relaxed.Store32(&w.next, 0) // the engine shows it to nobody yet
+	w.next.Store(0)
 	i.engine.Wait(w)
 	clear(w.reqs)
 	w.reqs = w.reqs[:0]

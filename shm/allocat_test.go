@@ -114,3 +114,19 @@ func TestAllocAtAnothersFile(t *testing.T) {
 		t.Errorf("%d descriptors are left", n-fds)
 	}
 }
+
+// TestAllocAtControl: however many ranks there are, nothing is taken of the control block.
+func TestAllocAtControl(t *testing.T) {
+	d := pair(t, false, Options{Attach: "auto"})
+	low := heapStart(1000)
+	if low < controlSize(1000) || low <= pageSize {
+		t.Fatalf("the heap begins at %d, the control block has %d bytes", low, controlSize(1000))
+	}
+	d[1].seg.heap = low
+	for _, top := range []int64{pageSize, low - lineSize} {
+		d[1].seg.top.Store(top)
+		if _, _, err := d[1].Alloc(64); err == nil {
+			t.Errorf("Alloc with top %d of a heap that begins at %d succeeded", top, low)
+		}
+	}
+}
