@@ -1,6 +1,7 @@
 package ob1
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/ompi-go/ompi-go/btl/btltest"
@@ -40,6 +41,32 @@ func afterFree(t *testing.T, want core.ErrorClass, end func(r *rank, peer int)) 
 		}
 		if alive.o.ids.live != 0 {
 			t.Errorf("end of rank %d: %d names are left", dying, alive.o.ids.live)
+		}
+	}
+}
+
+// TestPlacedAfterFree: a receive whose payload is being written when its communicator is let go, after the death of another member, ends
+// when it is written.
+func TestPlacedAfterFree(t *testing.T) {
+	for _, broken := range []error{nil, errors.New("broken")} {
+		w := newWorld(t, 3, btltest.NewScript(), Options{Depth: 4}, false)
+		r := w.ranks[1]
+		q := r.recv(newMemory(t, 100, -1, false), 0, 1)
+		hdr := matchHeader(typeMatch, 0, 0, 0, 0, 1)
+		r.Do(func() {
+			if r.o.matchH.Place(0, hdr, 100) == nil {
+				t.Fatal("it was not placed")
+			}
+		})
+		r.die(2)
+		r.o.DelComm(r.comms[0])
+		delete(r.comms, 0)
+		if q.Done() {
+			t.Error("it is over while it is written")
+		}
+		r.Do(func() { r.o.matchH.Placed(0, hdr, 100, broken) })
+		if !q.Done() || (q.Status.Err == nil) != (broken == nil) || broken == nil && q.Status.Bytes() != 100 {
+			t.Errorf("done %v, %+v", q.Done(), q.Status)
 		}
 	}
 }
