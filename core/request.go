@@ -117,7 +117,11 @@ func (h Handle) Idle() bool {
 
 // Stale reports whether h names an operation that is over, in a slot that serves another.
 func (h Handle) Stale() bool {
-	return h.R != nil && !h.Live() && atomic.LoadUint64(&h.R.word)&^claimed != h.over()
+	if h.R == nil {
+		return false
+	}
+	w := atomic.LoadUint64(&h.R.word) &^ (claimed | active)
+	return w != h.Gen&^lasting && w != h.over()
 }
 
 // SetActive marks a persistent request as started or not. The caller holds the token.
