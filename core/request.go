@@ -34,6 +34,7 @@ type Outcome interface {
 type Request struct {
 	progress.Completion
 	waiters atomic.Int32 // goroutines that wait for Completion; while there are any the slot is not reused
+	driven  int32        // likewise those that drive or did when they began; guarded by the token
 	word    uint64       // atomic: the generation, and the flags below
 	stamp   uint64       // atomic: the engine's ordinal of the completion; 0: done from the start
 	lost    uint32       // atomic: see Lost
@@ -116,7 +117,11 @@ func (h Handle) Idle() bool {
 
 // Stale reports whether h names an operation that is over, in a slot that serves another.
 func (h Handle) Stale() bool {
-	return h.R != nil && !h.Live() && atomic.LoadUint64(&h.R.word)&^claimed != h.over()
+	if h.R == nil {
+		return false
+	}
+	w := atomic.LoadUint64(&h.R.word) &^ (claimed | active)
+	return w != h.Gen&^lasting && w != h.over()
 }
 
 // SetActive marks a persistent request as started or not. The caller holds the token.
@@ -126,7 +131,7 @@ func (r *Request) SetActive(on bool) {
 		w |= active
 		r.found()
 	}
-	atomic.StoreUint64(&r.word, w)
+	relaxed.Store64(&r.word, w) // giving back the token is the barrier
 }
 
 // Claim wins the outcome of a completed operation: of all who try, one. The winner may read r's fields, and must Release at once.
@@ -166,9 +171,28 @@ func (h Handle) Hold() bool {
 // Let ends what Hold began.
 func (h Handle) Let() { h.R.waiters.Add(-1) }
 
-// Retired reports whether nobody holds the request any more, so that its owner may use the slot again.
+// Wait returns when the operation is complete, or another goroutine has taken its outcome. The caller does not hold the token.
+func (h Handle) Wait() {
+	r := h.R
+	e := r.Engine
+	if !e.TryDriver() {
+		if h.Hold() {
+			e.Wait(&r.Completion)
+			h.Let()
+		}
+		return
+	}
+	if h.Active() { // with the token: no need of Hold's barrier
+		r.driven++
+		e.WaitLocked(&r.Completion)
+		r.driven--
+	}
+	e.Unlock()
+}
+
+// Retired reports whether nobody holds the request any more, so that its owner may use the slot again. The caller holds the token.
 func (r *Request) Retired() bool {
-	return atomic.LoadUint64(&r.word)&held == 0 && r.waiters.Load() == 0
+	return atomic.LoadUint64(&r.word)&held == 0 && r.driven == 0 && r.waiters.Load() == 0
 }
 
 // Stamp tells in which order the requests of an engine completed: a larger one was later.

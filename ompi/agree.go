@@ -290,7 +290,7 @@ func (a *agreement) end(err error) {
 	}
 	a.c.i.engine.Complete(&a.Completion)
 	if a.then != nil {
-		go a.then() // it takes the token
+		a.c.after.Go(a.then) // not here: it takes the token
 	}
 }
 

@@ -2,6 +2,7 @@ package ompi
 
 import (
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/core"
@@ -27,6 +28,9 @@ type council struct {
 	dead   int  // deaths the talks know of
 	died   int  // deaths there were
 	tag    int  // of the last message beside those of the council
+	closed bool // nothing begins any more
+
+	after sync.WaitGroup // goroutines that make communicators of agreements that are over
 }
 
 // sender is one rank in one matter; its messages come in order.
@@ -179,6 +183,9 @@ func (c *council) hopeless(ranks []int) *core.Error {
 	if err := c.i.fatal.Load(); err != nil {
 		return err
 	}
+	if c.closed {
+		return core.NewError(ErrOther, "Finalize was called before it was complete")
+	}
 	for _, r := range ranks {
 		if p := c.i.procs[r]; p.Failed() != nil {
 			err := *p.Failed()
@@ -239,7 +246,8 @@ func (c *council) rest() {
 	for _, l := range c.from {
 		if l.on && !l.r.Done() {
 			l.on = false
-			_ = l.r.Owner.Cancel(l.r) // it has not matched
+			_ = l.r.Owner.Cancel(l.r)
+			l.on = !l.r.Done() // it has matched a message whose bytes are still on their way: the next talk finds that in ready
 		}
 	}
 }
@@ -265,6 +273,20 @@ func (c *council) freshTag() int {
 		c.tag = tagCouncil + 1
 	}
 	return c.tag
+}
+
+// close ends what is under way, such as Idups that the program has not waited for, and returns when nothing uses what is to be closed
+// next. The token is not held.
+func (c *council) close() {
+	c.i.engine.Lock()
+	c.closed = true
+	for _, t := range c.talks {
+		t.fail(c.hopeless(nil))
+	}
+	c.talks = nil
+	c.rest()
+	c.i.engine.Unlock()
+	c.after.Wait()
 }
 
 // cancelled tells the council of the end. The token is held.

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/hex"
 	"testing"
+
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/progress"
 )
 
 func TestCouncilGolden(t *testing.T) {
@@ -60,5 +63,46 @@ func TestContextSet(t *testing.T) {
 	s.give(2)
 	if s.free(0) != 2 || s.free(3) != 5 {
 		t.Errorf("free: %d, %d", s.free(0), s.free(3))
+	}
+}
+
+// matched is a receive whose message is on its way: it cannot be cancelled any more.
+type matched struct{ started int }
+
+func (m *matched) Start(r *core.Request) error {
+	m.started++
+	r.Reset()
+	r.SetActive(true)
+	return nil
+}
+
+func (m *matched) Cancel(*core.Request) error { return nil }
+
+// TestCouncilRests: a message that is just being received when the last talk ends is not lost.
+func TestCouncilRests(t *testing.T) {
+	e := progress.New(progress.Config{Cores: 1, LocalRanks: 1})
+	defer e.Close()
+	e.Lock()
+	defer e.Unlock()
+	c := &council{i: &Instance{engine: e, procs: []*core.Proc{{Rank: 0}}}, from: make(map[int]*listener), mail: make(map[sender][]councilMsg)}
+	c.source = e.AddPoller(c)
+	var op matched
+	r := &core.Request{Owner: &op, Engine: e}
+	r.Renew(nil, "", 0, core.Buffer{})
+	l := &listener{c: c, r: r}
+	r.Persistent, r.Hook, c.from[0] = true, l, l
+	l.start()
+	c.rest()
+	l.start() // the next talk begins
+	if op.started != 1 {
+		t.Errorf("the receive under way was started %d times", op.started)
+	}
+	m := councilMsg{saying: sayVote, about: matter{scope: scopeComm, a: 1}}
+	m.put(&l.buf)
+	r.Status.SetBytes(councilSize)
+	r.Finish()
+	c.receive()
+	if got, ok := c.next(m.about, 0); !ok || got != m {
+		t.Errorf("the message was lost: %+v, %v", got, ok)
 	}
 }

@@ -31,16 +31,26 @@ func (c *Comm) Free() error {
 		c.freed.Store(true)
 		if err == nil {
 			c.pml.Settle(c.c, sent)
-			if err = c.coll.Barrier.Barrier(); err == nil {
-				err = c.close()
-			}
+			err = c.coll.Barrier.Barrier()
 		}
-		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same.
+		if e := c.close(); err == nil {
+			err = e
+		}
+		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same. But its contexts stay
+		// taken: what this rank has sent may not have come yet, and would turn up in the next communicator that has them.
 		c.inst.forget(c)
-		c.inst.giveContexts(c.c.Context())
+		c.inst.engine.Lock()
+		for _, p := range c.parts.peers {
+			p.close()
+		}
+		c.inst.engine.Unlock()
+		ks := []uint32{c.c.Context()}
 		if c.local != nil {
 			c.inst.forget(c.local)
-			c.inst.giveContexts(c.local.c.Context())
+			ks = append(ks, c.local.c.Context())
+		}
+		if err == nil {
+			c.inst.giveContexts(ks...)
 		}
 		return c.outcome(op, err)
 	})

@@ -331,6 +331,9 @@ func (i *Instance) cancel(err *core.Error) {
 		i.pml.CommFailed(c.c)
 	}
 	i.mu.Unlock()
+	if m, ok := i.pml.(pml.Canceller); ok {
+		m.Cancelled(err)
+	}
 	i.tellCollectives(func(*core.Comm) bool { return true })
 	i.ops.cancel(err)
 	if i.council != nil {
@@ -454,6 +457,9 @@ func (i *Instance) drain() {
 func (i *Instance) teardown() error {
 	i.finalizing.Store(true)
 	var errs []error
+	if i.council != nil {
+		i.council.close()
+	}
 	i.mu.Lock()
 	comms := slices.Collect(maps.Keys(i.comms))
 	i.mu.Unlock()

@@ -28,6 +28,7 @@ type partPeer struct {
 	mem    []byte      // where it goes
 	posted bool
 	queued bool
+	closed bool // the communicator has been freed
 }
 
 // partPeer gives the state about a rank.
@@ -41,6 +42,14 @@ func (c *Comm) partPeer(rank int) *partPeer {
 		c.parts.peers[rank] = p
 	}
 	return p
+}
+
+// close gives back the receive of the offers, which has ended. The communicator has been freed.
+func (p *partPeer) close() {
+	p.closed = true
+	if !p.queued {
+		p.offer.Abandon()
+	}
 }
 
 // want gives a new receive its offer, when that is there, and else enters it for the next one.
@@ -84,6 +93,9 @@ func (p *partPeer) work() {
 	p.queued, p.posted = false, false
 	q := p.offer.R
 	p.offer.Drop()
+	if p.closed {
+		defer p.offer.Abandon()
+	}
 	if err := q.Status.Err; err != nil {
 		for _, list := range p.wants {
 			for _, r := range list {

@@ -23,6 +23,7 @@ var roles = map[string]func(world *ompi.Comm) error{
 	"mismatch":        mismatchRank,
 	"requests":        requestsRank,
 	"requests-failed": requestsFailedRank,
+	"creations-death": creationsDeathRank,
 }
 
 func TestMain(m *testing.M) {

@@ -57,7 +57,16 @@ func lone(c *Comm, op string, o *loneOp) Request {
 	return Request{r.Handle(), c}
 }
 
-func doneRequest(c *Comm, op string, st Status) Request { return lone(c, op, &loneOp{st: st}) }
+// doneRequest is an operation with nothing to do, such as one with ProcNull at every border of a grid: its slot comes from a pool.
+func doneRequest(c *Comm, op string, st Status) Request {
+	i := c.inst
+	i.engine.Lock()
+	p := i.pairs.get(i)
+	p.RenewDone()
+	p.Comm, p.Op, p.Peer, p.Buf, p.Status = c.c, op, ProcNull, Buffer{}, st
+	i.engine.Unlock()
+	return Request{p.Handle(), c}
+}
 
 func nullPersistent(c *Comm, op string, st Status) Request {
 	r := loneRequest(c, op, &loneOp{st: st})
@@ -145,14 +154,6 @@ func (r Request) null(op string) error {
 	return nil
 }
 
-// await waits for the operation to be complete.
-func (r Request) await() {
-	if r.h.Hold() {
-		r.h.R.Engine.Wait(&r.h.R.Completion)
-		r.h.Let()
-	}
-}
-
 // Wait returns when the operation is complete, and retires the request (MPI-3.1 §3.7.3).
 func (r Request) Wait() (Status, error) {
 	if r.seen() {
@@ -166,7 +167,7 @@ func (r Request) wait() (Status, error) {
 		return core.EmptyStatus(), r.null("Wait")
 	}
 	if !r.h.R.Done() {
-		r.await()
+		r.h.Wait()
 	}
 	st, _, err := r.take(-1)
 	return st, err

@@ -3,7 +3,6 @@ package ompi
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/progress"
@@ -70,7 +69,7 @@ type watch struct {
 	inst *Instance
 	reqs []Request
 	all  bool
-	next atomic.Int32 // all: those before are complete
+	next progress.Mark // all: those before are complete
 }
 
 // over reports whether r needs no waiting for: it is complete, or another goroutine has taken the outcome.
@@ -91,8 +90,8 @@ func (w *watch) Done() bool {
 	for n < len(w.reqs) && w.reqs[n].over() {
 		n++
 	}
-	if n != from { // the driver asks in every pass, and a store is dear
-		w.next.Store(int32(n))
+	if n != from {
+		w.next.Store(uint32(n)) // whoever sees an older one looks at more
 	}
 	return n == len(w.reqs) || w.inst.engine.Alarmed() && lost(w.reqs)
 }

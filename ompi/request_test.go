@@ -372,3 +372,25 @@ func TestProcNull(t *testing.T) {
 		return m.err
 	})
 }
+
+// TestProcNullAllocations: what goes nowhere costs no memory.
+func TestProcNullAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	job(t, 1, func(w *ompi.Comm) error {
+		b := ompi.Slice([]byte{1})
+		n := testing.AllocsPerRun(100, func() {
+			if err := ompi.WaitAll(w.Irecv(b, ompi.ProcNull, 0), w.Isend(b, ompi.ProcNull, 0)); err != nil {
+				t.Error(err)
+			}
+			if st, err := w.Irecv(b, ompi.ProcNull, 0).Wait(); err != nil || st.Source != ompi.ProcNull {
+				t.Error(st, err)
+			}
+		})
+		if n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+		return nil
+	})
+}

@@ -119,7 +119,8 @@ func (c *Comm) isendrecv(op string, send Buffer, dest, sendTag int, recv Buffer,
 	return Request{h, c}
 }
 
-// pairReq is an Isendrecv: a receive and a send that complete together. Its fields are the token's.
+// pairReq is an Isendrecv: a receive and a send that complete together. Its fields are the token's. One without either is done from the
+// start; see doneRequest.
 type pairReq struct {
 	core.Request
 	link    *pairReq

@@ -43,6 +43,10 @@ type Message interface {
 // that at run time, with the token held.
 type LimitsUser interface{ LimitsChanged() }
 
+// Canceller is a Module whose operations may outlive their communicator. Cancelled ends those with err, with the token held: the whole
+// instance is cancelled.
+type Canceller interface{ Cancelled(err *core.Error) }
+
 // Module is an open PML. A channel is a communicator's message space: &comm.P2P or &comm.Inner. ProcNull is handled above.
 // Errors are *core.Error with their class; what they concern (Op, Comm) is filled in above.
 //

@@ -10,6 +10,16 @@ import (
 // something and before sleeping; it must be cheap, and once true it must stay true.
 type Cond interface{ Done() bool }
 
+// Mark is how far a Cond has looked, for the next look: any goroutine may write it, and who misses that looks at more. Writing it
+// costs no fence.
+type Mark struct{ n uint32 }
+
+// Load gives the number stored last, or one before it.
+func (m *Mark) Load() uint32 { return atomic.LoadUint32(&m.n) }
+
+// Store changes the number.
+func (m *Mark) Store(n uint32) { relaxed.Store32(&m.n, n) }
+
 // Completion is the simplest Cond: a flag set once by the engine's driver. It is embedded in requests and reused.
 type Completion struct{ state uint32 }
 

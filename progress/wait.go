@@ -108,6 +108,18 @@ func (e *Engine) setDriving(v uint32) { relaxed.Store32(&e.driving, v) }
 
 // tryDrive drives until c is done if the token is free and nobody drives.
 func (e *Engine) tryDrive(c Cond) bool {
+	if !e.TryDriver() {
+		return false
+	}
+	e.setDriving(1)
+	e.drive(c)
+	e.setDriving(0)
+	e.Unlock()
+	return true
+}
+
+// TryDriver takes the token if it is free and nobody drives, so that WaitLocked drives at once.
+func (e *Engine) TryDriver() bool {
 	if !e.mu.TryLock() {
 		return false
 	}
@@ -115,10 +127,6 @@ func (e *Engine) tryDrive(c Cond) bool {
 		e.mu.Unlock()
 		return false
 	}
-	e.setDriving(1)
-	e.drive(c)
-	e.setDriving(0)
-	e.Unlock()
 	return true
 }
 

@@ -1,6 +1,8 @@
 package shm
 
 import (
+	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -79,5 +81,52 @@ func TestAllocAtBadTop(t *testing.T) {
 	}
 	if top := d[1].seg.top.Load(); top != pageSize {
 		t.Errorf("top is %d afterwards", top)
+	}
+}
+
+// TestAllocAtAnothersFile: when the peer's process has ended and another has its number, that one's files are left alone.
+func TestAllocAtAnothersFile(t *testing.T) {
+	d := pair(t, false, Options{Attach: "proc"})
+	peer, err := d[0].Attach(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d[0].AllocAt(peer, 64); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.MemfdCreate("another", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	c := d[1].card()
+	c.fd = fd
+	d[0].job = cardJob{d[0].job, c.append(nil)}
+	fds := descriptors(t)
+	if _, _, err := d[0].AllocAt(peer, 64); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("AllocAt: %v", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Size != 0 {
+		t.Errorf("the file has %d bytes now, %v", st.Size, err)
+	}
+	if n := descriptors(t); n != fds {
+		t.Errorf("%d descriptors are left", n-fds)
+	}
+}
+
+// TestAllocAtControl: however many ranks there are, nothing is taken of the control block.
+func TestAllocAtControl(t *testing.T) {
+	d := pair(t, false, Options{Attach: "auto"})
+	low := heapStart(1000)
+	if low < controlSize(1000) || low <= pageSize {
+		t.Fatalf("the heap begins at %d, the control block has %d bytes", low, controlSize(1000))
+	}
+	d[1].seg.heap = low
+	for _, top := range []int64{pageSize, low - lineSize} {
+		d[1].seg.top.Store(top)
+		if _, _, err := d[1].Alloc(64); err == nil {
+			t.Errorf("Alloc with top %d of a heap that begins at %d succeeded", top, low)
+		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 type segment struct {
 	sys          *kernel
 	fd           int
-	size         int64
+	heap, size   int64 // where the heap begins and ends
 	region       *core.Region
 	top          *atomic.Int64 // in the control block: peers take from the heap, too
 	spare        []span
@@ -65,7 +65,7 @@ func (d *Domain) openSegment() (err error) {
 		size = max(64<<20, int64(len(d.local))<<20)
 	}
 	size = (size + pageSize - 1) &^ (pageSize - 1)
-	head := (controlSize(len(d.local)) + pageSize - 1) &^ (pageSize - 1)
+	head := heapStart(len(d.local))
 	if size < head+pageSize {
 		return fmt.Errorf("shm: shm_segment_size %d is too small for %d local ranks", size, len(d.local))
 	}
@@ -101,7 +101,7 @@ func (d *Domain) openSegment() (err error) {
 	if err != nil {
 		return err
 	}
-	d.seg = &segment{sys: d.sys, fd: fd, size: size, region: region, bell: -1, opened: opened{fd: -1}}
+	d.seg = &segment{sys: d.sys, fd: fd, heap: head, size: size, region: region, bell: -1, opened: opened{fd: -1}}
 	d.seg.noMembarrier = membarrier(membarrierRegisterGlobalExpedited) != nil || membarrier(membarrierGlobalExpedited) != nil
 	d.ctl = controlAt(region.Base(), len(d.local))
 	d.seg.top = &d.ctl.top
@@ -136,6 +136,9 @@ func mapFD(fd int, size int64, kind core.RegionKind) (*core.Region, error) {
 	return core.NewRegion(kind, base, size, func(p unsafe.Pointer, n int64) error { return unix.MunmapPtr(p, uintptr(n)) }), nil
 }
 
+// heapStart is where the heap begins, behind the control block.
+func heapStart(local int) int64 { return (controlSize(local) + pageSize - 1) &^ (pageSize - 1) }
+
 // alloc takes n bytes, a multiple of the line size, from the heap.
 func (s *segment) alloc(n int64) (Piece, unsafe.Pointer, error) {
 	i := slices.IndexFunc(s.spare, func(f span) bool { return f.size == n })
@@ -146,18 +149,18 @@ func (s *segment) alloc(n int64) (Piece, unsafe.Pointer, error) {
 		clear(unsafe.Slice((*byte)(unsafe.Add(s.region.Base(), off)), n))
 	} else {
 		var err error
-		if off, err = s.sys.take(s.top, s.fd, s.size, n); err != nil {
+		if off, err = s.sys.take(s.top, s.fd, s.heap, s.size, n); err != nil {
 			return 0, nil, err
 		}
 	}
 	return Piece(off), unsafe.Add(s.region.Base(), off), nil
 }
 
-// take takes n bytes off the unused end of a segment's heap, which several processes may do at once.
-func (k *kernel) take(top *atomic.Int64, fd int, size, n int64) (int64, error) {
+// take takes n bytes off the unused end of a segment's heap, which begins at heap. Several processes may do so at once.
+func (k *kernel) take(top *atomic.Int64, fd int, heap, size, n int64) (int64, error) {
 	for {
 		off := top.Load()
-		if off < pageSize || off > size || off%lineSize != 0 || n > size-off { // peers write top: it is not believed
+		if off < heap || off > size || off%lineSize != 0 || n > size-off { // peers write top: it is not believed
 			return 0, fmt.Errorf("shm: a shared segment of %d bytes is full; raise shm_segment_size", size)
 		}
 		if !top.CompareAndSwap(off, off+n) {
@@ -180,8 +183,13 @@ func (d *Domain) allocAt(p *Peer, n int64) (Piece, unsafe.Pointer, error) {
 			return 0, nil, fmt.Errorf("shm: rank %d: %w", p.Rank, err)
 		}
 		o.keep(p.Rank, fd)
+		// It may have ended, and another process have its number: nothing is to be written to that one's files.
+		if file, err := fileOf(fd); err != nil || file.id != p.file {
+			o.close()
+			return 0, nil, fmt.Errorf("shm: rank %d: %w: another process has its number (%v)", p.Rank, os.ErrProcessDone, err)
+		}
 	}
-	off, err := d.sys.take(&p.ctl.top, o.fd, p.region.Size(), n)
+	off, err := d.sys.take(&p.ctl.top, o.fd, heapStart(len(d.local)), p.region.Size(), n)
 	o.close()
 	if err != nil {
 		return 0, nil, err
@@ -270,12 +278,12 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 			unix.Close(fd)
 		}
 	}()
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	file, err := fileOf(fd)
+	if err != nil {
 		return nil, err
 	}
-	if st.Size < c.size {
-		return nil, fmt.Errorf("its segment has %d bytes, its card says %d", st.Size, c.size)
+	if file.size < c.size {
+		return nil, fmt.Errorf("its segment has %d bytes, its card says %d", file.size, c.size)
 	}
 	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
 		return nil, fmt.Errorf("its segment is not sealed against shrinking (seals %#x, %v)", seals, err)
@@ -291,7 +299,23 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 	}
 	d.seg.opened.keep(rank, fd)
 	kept = true
-	return &Peer{Rank: rank, ctl: ctl, region: region, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+	return &Peer{Rank: rank, ctl: ctl, region: region, file: file.id, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+}
+
+// fileID tells files apart.
+type fileID struct{ dev, ino uint64 }
+
+type file struct {
+	id   fileID
+	size int64
+}
+
+func fileOf(fd int) (file, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return file{}, fmt.Errorf("fstat of its segment: %w", err)
+	}
+	return file{fileID{uint64(st.Dev), st.Ino}, st.Size}, nil
 }
 
 // openPeer gets a descriptor of a peer's segment. The caller closes it.

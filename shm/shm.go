@@ -204,6 +204,7 @@ type Peer struct {
 	ctl    *control
 	domain *Domain // in-process
 	region *core.Region
+	file   fileID
 	pid    int
 	bell   bell
 }

@@ -54,6 +54,23 @@ func (o *module) ProcFailed(p *core.Proc) {
 			}
 		}
 	}
+	o.endLongFreed(failed, func(q *peer) bool { return q.proc == p })
+}
+
+// Cancelled implements pml.Canceller.
+func (o *module) Cancelled(err *core.Error) { o.endLongFreed(err, func(*peer) bool { return true }) }
+
+// endLongFreed ends the long messages under way with some peers on communicators that have been freed meanwhile (MPI-3.1 §6.4.3).
+func (o *module) endLongFreed(err *core.Error, with func(*peer) bool) {
+	for i := range o.ids.slots {
+		x := &o.ids.slots[i]
+		if s := x.send; s != nil && o.chans[s.ch.id] != s.ch && with(s.peer) {
+			o.sendFailed(s, err)
+		}
+		if r := x.recv; r != nil && o.chans[r.ch.id] != r.ch && with(r.peer) {
+			o.failLong(r, peerError(err, r.Status.Source))
+		}
+	}
 }
 
 // otherDied: a member of an intercommunicator is dead that is no peer on this channel. Nothing comes from it or goes to it here, but

@@ -105,6 +105,7 @@ type module struct {
 	ids    idTable
 	stray  map[uint32][]*message
 	early  []early // by job rank
+	late   map[place]*recvReq
 	out    outQueue
 	stats  Stats
 
@@ -129,6 +130,12 @@ type module struct {
 	fragH    fragHandler
 	finH     finHandler
 	lostH    lostHandler
+}
+
+// place is where a BTL is writing a payload for a communicator that has been freed meanwhile, after a member's death.
+type place struct {
+	peer int // rank in the job
+	ctx  uint32
 }
 
 // balance counts what is out of each pool; Quiet and Close look at it.
@@ -230,6 +237,12 @@ func (o *module) DelComm(c *core.Comm) {
 			}
 		}
 		for i := range m.ranks {
+			if r := m.ranks[i].placing; r != nil {
+				if o.late == nil {
+					o.late = make(map[place]*recvReq)
+				}
+				o.late[place{m.ranks[i].job, ch.ID}] = r
+			}
 			for s := m.ranks[i].held; s != nil; {
 				next := s.next
 				o.due(s)

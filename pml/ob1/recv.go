@@ -373,9 +373,19 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 }
 
 // Placed implements btl.Placer.
-func (x *matchHandler) Placed(_ int, hdr []byte, n int, err error) {
+func (x *matchHandler) Placed(peer int, hdr []byte, n int, err error) {
 	o := x.o
 	h := parseMatch(hdr)
+	if at := (place{peer, h.ctx}); len(o.late) > 0 && o.late[at] != nil {
+		r := o.late[at]
+		delete(o.late, at)
+		if err != nil {
+			r.FinishErr(o.asError(err, int(h.source)))
+			return
+		}
+		o.placed(r, n)
+		return
+	}
 	m := o.chans[h.ctx]
 	if m == nil {
 		return
@@ -393,11 +403,16 @@ func (x *matchHandler) Placed(_ int, hdr []byte, n int, err error) {
 		r.FinishErr(o.asError(err, int(h.source)))
 		return
 	}
+	o.placed(r, n)
+	if rs.held != nil {
+		o.catchUp(m, rs)
+	}
+}
+
+// placed completes a receive whose n bytes a BTL has written.
+func (o *module) placed(r *recvReq, n int) {
 	r.Status.SetBytes(int64(n))
 	o.stats.Received[protoEager]++
 	o.stats.ReceivedBytes[protoEager] += uint64(n)
 	r.Finish()
-	if rs.held != nil {
-		o.catchUp(m, rs)
-	}
 }
