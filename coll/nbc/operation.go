@@ -50,7 +50,7 @@ func (o *operation) Cancel(*core.Request) error {
 // begin runs the schedule from the start. The token is held.
 func (o *operation) begin() {
 	o.comm.Hold()
-	o.pc, o.out, o.err, o.dead, o.left = 0, 0, nil, false, false
+	o.pc, o.out, o.err, o.dead, o.left, o.sending = 0, 0, nil, false, false, nil
 	o.at = len(o.f.active)
 	o.f.active = append(o.f.active, o)
 	if o.broken != nil {
