@@ -2,7 +2,9 @@ package ompi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ompi-go/ompi-go/ompi"
@@ -87,5 +89,36 @@ func TestPersistentCollective(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOperatorPanics: as anywhere in a rank, it ends the job, whose other ranks do not hang.
+func TestOperatorPanics(t *testing.T) {
+	for _, persistent := range []bool{false, true} {
+		err := ompi.Run(context.Background(), 3, func(w *ompi.Comm) error {
+			op := ompi.NewOp(false, func(in, inout []int64) {
+				if w.Rank() == 1 {
+					panic("the operator's")
+				}
+			})
+			in, out := int64(1), int64(0)
+			var r ompi.Request
+			if persistent {
+				r = w.AllreduceInit(ompi.Value(&in), ompi.Value(&out), op)
+				if err := r.Start(); err != nil {
+					return err
+				}
+			} else {
+				r = w.Iallreduce(ompi.Value(&in), ompi.Value(&out), op)
+			}
+			if err := ompi.WaitAll(r); err != nil {
+				return err
+			}
+			return w.Barrier()
+		})
+		var e *ompi.Error
+		if !errors.As(err, &e) || e.Peer != 1 || !strings.Contains(err.Error(), "the operator's") {
+			t.Errorf("persistent %v: %v", persistent, err)
+		}
 	}
 }
