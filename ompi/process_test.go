@@ -18,11 +18,12 @@ import (
 const roleVar = "OMPI_GO_OMPI_TEST_ROLE"
 
 var roles = map[string]func(world *ompi.Comm) error{
-	"metamorphic":     metamorphicRank,
-	"architecture":    architectureRank,
-	"mismatch":        mismatchRank,
-	"requests":        requestsRank,
-	"requests-failed": requestsFailedRank,
+	"metamorphic":        metamorphicRank,
+	"architecture":       architectureRank,
+	"mismatch":           mismatchRank,
+	"requests":           requestsRank,
+	"requests-failed":    requestsFailedRank,
+	"collectives-failed": collectivesFailedRank,
 }
 
 func TestMain(m *testing.M) {
