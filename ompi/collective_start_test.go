@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ompi-go/ompi-go/ompi"
 )
@@ -120,5 +121,32 @@ func TestOperatorPanics(t *testing.T) {
 		if !errors.As(err, &e) || e.Peer != 1 || !strings.Contains(err.Error(), "the operator's") {
 			t.Errorf("persistent %v: %v", persistent, err)
 		}
+	}
+}
+
+// TestOperatorAborts: an operator may abort the job (MPI-3.1 §5.9.5), whoever drives it.
+func TestOperatorAborts(t *testing.T) {
+	done := make(chan error, 1)
+	go func() {
+		done <- ompi.Run(context.Background(), 3, func(w *ompi.Comm) error {
+			op := ompi.NewOp(true, func(in, inout []int64) {
+				if w.Rank() == 1 {
+					w.Abort(7)
+				}
+			})
+			in, out := int64(1), int64(0)
+			if _, err := w.Iallreduce(ompi.Value(&in), ompi.Value(&out), op).Wait(); err != nil {
+				return err
+			}
+			return w.Barrier()
+		})
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, ompi.ErrProcAborted) || !strings.Contains(err.Error(), "rank 1 called Abort") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the job hangs")
 	}
 }
