@@ -56,7 +56,27 @@ func TypedAt[T any](s []T, offset, count int, t *datatype.Type) Buffer {
 	if hi > lo && (start+lo < 0 || start+hi > int64(len(s))*size) {
 		return core.BadBuffer(core.NewError(ErrArg, "%d elements of %s touch bytes [%d,%d) of a slice of %d bytes", count, typeName(t), start+lo, start+hi, int64(len(s))*size))
 	}
+	if offset == len(s) {
+		// An address behind the end of the memory is one into other memory, for the garbage collector.
+		if hi <= lo {
+			start = 0
+		} else if t, err = shifted(t, size); err != nil {
+			return core.BadBuffer(err)
+		} else {
+			start -= size
+		}
+	}
 	return core.MakeBuffer(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s)), start), int64(count), t)
+}
+
+// shifted is t with all its displacements larger by some bytes.
+func shifted(t *datatype.Type, by int64) (*datatype.Type, error) {
+	s, err := datatype.HIndexed([]int{1}, []int64{by}, t)
+	if err != nil {
+		return nil, err
+	}
+	lb, extent := t.Extent()
+	return datatype.Resized(s, lb+by, extent)
 }
 
 func typeName(t *datatype.Type) string {

@@ -50,7 +50,6 @@ type Instance struct {
 	finalizing atomic.Bool
 	finalized  atomic.Bool
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
-	trouble    atomic.Bool                // a process has failed, or all is cancelled
 	ops        pendingOps
 	watches    sync.Pool // of *watch
 	pairs      pairPool
@@ -271,7 +270,7 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	if !p.Fail(cause) {
 		return
 	}
-	i.trouble.Store(true)
+	i.engine.Alarm()
 	i.mu.Lock()
 	for c := range i.comms {
 		if c.c.Has(p.Rank) {
@@ -324,7 +323,7 @@ func (i *Instance) cancel(err *core.Error) {
 	if !i.fatal.CompareAndSwap(nil, err) {
 		return
 	}
-	i.trouble.Store(true)
+	i.engine.Alarm()
 	i.engine.Lock()
 	i.mu.Lock()
 	for c := range i.comms {

@@ -94,14 +94,14 @@ func (w *watch) Done() bool {
 	if n != from { // the driver asks in every pass, and a store is dear
 		w.next.Store(int32(n))
 	}
-	return n == len(w.reqs) || w.inst.trouble.Load() && lost(w.reqs)
+	return n == len(w.reqs) || w.inst.engine.Alarmed() && lost(w.reqs)
 }
 
 // lost reports whether one of the requests failed so that others may never complete.
 func lost(reqs []Request) bool {
 	for i := range reqs {
 		c := reqs[i].c
-		if c != nil && !c.inst.trouble.Load() {
+		if c != nil && !c.inst.engine.Alarmed() {
 			return false // nothing has failed in the instance
 		}
 		if h := reqs[i].h; h.Active() && h.R.Done() && h.R.Lost() {
@@ -176,7 +176,8 @@ func waitAll(reqs []Request) error {
 			continue
 		}
 		if !r.h.R.Done() {
-			gone = gone || !settle(reqs[n:])
+			r.waitUnlessAlarmed()
+			gone = gone || !r.h.R.Done() && !settle(reqs[n:])
 			if err := pending(r, n); err != nil {
 				errs = append(errs, err)
 				continue
@@ -190,9 +191,23 @@ func waitAll(reqs []Request) error {
 	return join(errs)
 }
 
+// waitUnlessAlarmed waits for r, but not when something has failed: r may never end then.
+func (r *Request) waitUnlessAlarmed() {
+	if r.h.Hold() {
+		r.h.R.Engine.Wait((*unlessAlarmed)(r.h.R))
+		r.h.Let()
+	}
+}
+
+// unlessAlarmed is the condition that a request is complete, or that the engine is alarmed.
+type unlessAlarmed core.Request
+
+// Done implements progress.Cond.
+func (u *unlessAlarmed) Done() bool { return (*core.Request)(u).Done() || u.Engine.Alarmed() }
+
 // lost reports whether r, which is complete, failed so that others may never end.
 func (r *Request) lost() bool {
-	return (r.c == nil || r.c.inst.trouble.Load()) && r.h.R.Lost()
+	return (r.c == nil || r.c.inst.engine.Alarmed()) && r.h.R.Lost()
 }
 
 // pending is the error of a request that others' failure left unfinished; nil when it is complete.

@@ -47,7 +47,7 @@ func DimsCreate(nodes int, dims []int) error {
 }
 
 // balanced gives k factors of n, not increasing, with the least difference between the first and the last, and among those the
-// least first.
+// least first, then the least second and so on.
 func balanced(n, k int) []int {
 	var divisors []int // ascending
 	for d := 1; d*d <= n; d++ {
@@ -64,7 +64,7 @@ func balanced(n, k int) []int {
 		if pow := atLeast(largest, k, n); !pow {
 			continue // even k times the largest is too little
 		}
-		if largest-1 < s.spread || s.best == nil {
+		if largest-1 <= s.spread || s.best == nil {
 			s.picked[0] = largest
 			s.pick(1, n/largest, at)
 		}
@@ -95,14 +95,18 @@ type search struct {
 func (s *search) pick(place, left, at int) {
 	rest := len(s.picked) - place
 	if rest == 0 {
-		if last := s.picked[place-1]; left == 1 && (s.best == nil || s.picked[0]-last < s.spread) {
-			s.best, s.spread = slices.Clone(s.picked), s.picked[0]-last
+		if left != 1 {
+			return
+		}
+		spread := s.picked[0] - s.picked[place-1]
+		if s.best == nil || spread < s.spread || spread == s.spread && slices.Compare(s.picked, s.best) < 0 {
+			s.best, s.spread = slices.Clone(s.picked), spread
 		}
 		return
 	}
 	for ; at >= 0; at-- {
 		d := s.divisors[at]
-		if s.best != nil && s.picked[0]-d >= s.spread || !atLeast(d, rest, left) {
+		if s.best != nil && s.picked[0]-d > s.spread || !atLeast(d, rest, left) {
 			return // smaller ones will not do either
 		}
 		if left%d == 0 {

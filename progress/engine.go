@@ -100,6 +100,7 @@ type Engine struct {
 	base       time.Time
 	sleepAfter time.Duration
 	closed     bool
+	alarm      atomic.Bool
 }
 
 // housekeeping is how many passes lie between looks at timers, low pollers and quiet file descriptors: rare enough that an

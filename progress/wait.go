@@ -289,6 +289,13 @@ func (e *Engine) Kick() {
 	e.Wake()
 }
 
+// Alarm tells that something has failed, so that conditions may never hold for which somebody waits: those that look at Alarmed.
+// It is for ever, and followed by Kick.
+func (e *Engine) Alarm() { e.alarm.Store(true) }
+
+// Alarmed reports whether Alarm was called.
+func (e *Engine) Alarmed() bool { return e.alarm.Load() }
+
 // Busy adds n to the count of things that need polling to move on (a send that waits for room): while it is not zero the
 // driver does not sleep. Any goroutine may call it.
 func (e *Engine) Busy(n int32) {

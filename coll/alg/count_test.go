@@ -96,6 +96,7 @@ var formulas = map[string]textbook{
 
 	"allreduce recursive_doubling": {func(s size) int64 { return s.pow*s.lg + 2*s.extra }, func(s size) int64 { return s.total * (s.pow*s.lg + 2*s.extra) }, false},
 	"allreduce reduce_bcast":       {func(s size) int64 { return 2 * s.tree() }, func(s size) int64 { return 2 * s.total * s.tree() }, false},
+	"allreduce direct":             {func(s size) int64 { return 2 * s.square() }, func(s size) int64 { return 2 * s.total * s.tree() }, true},
 	"allreduce linear":             {func(s size) int64 { return 2 * s.tree() }, func(s size) int64 { return 2 * s.total * s.tree() }, false},
 	"allreduce ring":               {func(s size) int64 { return 2 * s.square() }, func(s size) int64 { return 2 * s.total * s.tree() }, true},
 	// The first half in segments; a block has total/n, a segment total/4.

@@ -32,6 +32,7 @@ var algorithms = number([]Algorithm{
 	{Kind: Reduce, Name: "rabenseifner", Help: "halving reduce-scatter, then binomial gather", Ordered: true, Run: reduceRabenseifner},
 
 	{Kind: Allreduce, Name: "recursive_doubling", Help: "exchange with the rank that differs in bit k", Ordered: true, Run: allreduceDoubling},
+	{Kind: Allreduce, Name: "direct", Help: "each rank combines its part of everybody's and sends it to all", Ordered: true, Run: allreduceDirect},
 	{Kind: Allreduce, Name: "reduce_bcast", Help: "binomial reduce, then binomial bcast", Ordered: true, Run: allreduceReduceBcast},
 	{Kind: Allreduce, Name: "ring", Help: "ring reduce-scatter, then ring allgather", Run: allreduceRing},
 	{Kind: Allreduce, Name: "segmented_ring", Help: "the same in segments", Segmented: true, Run: allreduceSegmentedRing},

@@ -98,6 +98,10 @@ func TestChoice(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	host := filepath.Join(t.TempDir(), "host")
+	if err := os.WriteFile(host, []byte("version 1\ninclude default\nbcast\nranks 1\nbytes 0 pipeline\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		n        int
 		settings []string
@@ -114,9 +118,12 @@ func TestChoice(t *testing.T) {
 		{5, []string{"coll_tuned_bcast_algorithm", "binary_tree", "coll_tuned_bcast_segment", "1k"}, alg.Args{Kind: alg.Bcast, Send: bytes(100)}, "binary_tree", 1024},
 		{5, []string{"coll_tuned_rules_file", file, "coll_tuned_bcast_algorithm", "chain"}, alg.Args{Kind: alg.Bcast, Send: bytes(100)}, "chain", 0},
 		{5, nil, alg.Args{Kind: alg.Barrier}, "dissemination", 0},
-		{4, nil, alg.Args{Kind: alg.Allreduce, Send: bytes(20000), Recv: bytes(20000), Op: core.Sum}, "ring", 0},
-		{4, nil, alg.Args{Kind: alg.Allreduce, Send: bytes(20000), Recv: bytes(20000), Op: minus}, "rabenseifner", 0},
-		{4, []string{"coll_tuned_allreduce_algorithm", "ring"}, alg.Args{Kind: alg.Allreduce, Send: bytes(20000), Recv: bytes(20000), Op: minus}, "rabenseifner", 0},
+		{4, nil, alg.Args{Kind: alg.Bcast, Send: bytes(20000)}, "linear", 0}, // within a host
+		{4, []string{"coll_tuned_host_rules_file", file}, alg.Args{Kind: alg.Bcast, Send: bytes(99)}, "chain", 0},
+		{4, []string{"coll_tuned_rules_file", file, "coll_tuned_host_rules_file", host}, alg.Args{Kind: alg.Bcast, Send: bytes(99)}, "pipeline", 0},
+		{4, nil, alg.Args{Kind: alg.Allreduce, Send: bytes(80000), Recv: bytes(80000), Op: core.Sum}, "rabenseifner", 0},
+		{4, nil, alg.Args{Kind: alg.Allreduce, Send: bytes(80000), Recv: bytes(80000), Op: minus}, "direct", 0},
+		{4, []string{"coll_tuned_allreduce_algorithm", "ring"}, alg.Args{Kind: alg.Allreduce, Send: bytes(80000), Recv: bytes(80000), Op: minus}, "direct", 0},
 		{4, nil, alg.Args{Kind: alg.Allgatherv, Send: bytes(9), Recv: bytes(36), RecvCounts: []int{9, 9, 9, 9}}, "bruck", 0},
 		{4, nil, alg.Args{Kind: alg.Allgatherv, Send: bytes(9), Recv: bytes(80009), RecvCounts: []int{9, 80000, 0, 0}}, "neighbor_exchange", 0},
 	} {
@@ -177,11 +184,11 @@ func TestWrongSettings(t *testing.T) {
 
 // What is built in comes out of its text form and back.
 func TestBuiltIn(t *testing.T) {
-	table, err := builtIn()
+	b, err := builtIn()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(table.String(), "pipeline segment 64k") {
-		t.Errorf("the table is\n%s", table)
+	if !strings.Contains(b.across.String(), "pipeline segment 64k") || !strings.Contains(b.crowd.String(), "direct") {
+		t.Errorf("the tables are\n%s\n%s", b.across, b.crowd)
 	}
 }

@@ -6,7 +6,8 @@ import "github.com/ompi-go/ompi-go/coll/alg"
 // of algorithms against those there are.
 type Options struct {
 	Priority          int    `mca:"priority" default:"30" min:"0" max:"100" level:"6" help:"priority of the component; each operation is taken from the component of the highest"`
-	RulesFile         string `mca:"rules_file" level:"5" help:"decision table to use instead of the built-in one; ompi-bench tune writes such files"`
+	RulesFile         string `mca:"rules_file" level:"5" help:"decision table to use instead of the built-in ones; ompi-bench tune writes such files"`
+	HostRulesFile     string `mca:"host_rules_file" level:"5" help:"the same, only for communicators whose ranks are all on one host"`
 	ScratchLimitBytes int64  `mca:"scratch_limit" default:"4m" min:"0" level:"7" unit:"bytes" help:"scratch memory that a communicator keeps between operations; what is above is given back"`
 
 	BarrierAlgorithm            string `mca:"barrier_algorithm" default:"auto" enum:"auto|dissemination|linear|tree|recursive_doubling|double_ring" level:"5" help:"algorithm of barrier; auto: as the decision table says"`
@@ -14,7 +15,7 @@ type Options struct {
 	BcastSegment                int64  `mca:"bcast_segment" default:"0" min:"0" level:"5" unit:"bytes" help:"size of the pieces in which pipelined algorithms of bcast send; 0: as the decision table says"`
 	ReduceAlgorithm             string `mca:"reduce_algorithm" default:"auto" enum:"auto|binomial|linear|pipeline|binary_tree|rabenseifner" level:"5" help:"algorithm of reduce; auto: as the decision table says"`
 	ReduceSegment               int64  `mca:"reduce_segment" default:"0" min:"0" level:"5" unit:"bytes" help:"size of the pieces in which pipelined algorithms of reduce send; 0: as the decision table says"`
-	AllreduceAlgorithm          string `mca:"allreduce_algorithm" default:"auto" enum:"auto|recursive_doubling|reduce_bcast|ring|segmented_ring|rabenseifner|linear" level:"5" help:"algorithm of allreduce; auto: as the decision table says"`
+	AllreduceAlgorithm          string `mca:"allreduce_algorithm" default:"auto" enum:"auto|recursive_doubling|direct|reduce_bcast|ring|segmented_ring|rabenseifner|linear" level:"5" help:"algorithm of allreduce; auto: as the decision table says"`
 	AllreduceSegment            int64  `mca:"allreduce_segment" default:"0" min:"0" level:"5" unit:"bytes" help:"size of the pieces in which pipelined algorithms of allreduce send; 0: as the decision table says"`
 	GatherAlgorithm             string `mca:"gather_algorithm" default:"auto" enum:"auto|linear|binomial" level:"5" help:"algorithm of gather; auto: as the decision table says"`
 	GathervAlgorithm            string `mca:"gatherv_algorithm" default:"auto" enum:"auto|linear" level:"5" help:"algorithm of gatherv; auto: as the decision table says"`

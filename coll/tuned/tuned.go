@@ -1,6 +1,7 @@
 // Package tuned is the collective component that chooses an algorithm of package alg for each operation from a decision table, by the
-// number of ranks, the bytes and whether the operator commutes (package coll/rules has the table's form). default.rules is built in;
-// parameter coll_tuned_rules_file names another, which ompi-bench tune writes for a machine. Parameters coll_tuned_<operation>_algorithm
+// number of ranks, the bytes and whether the operator commutes (package coll/rules has the table's form). Three tables are built in, for
+// communicators across hosts, within a host, and within a host that has more ranks than cores; parameters name others, which
+// ompi-bench tune writes for a machine. Parameters coll_tuned_<operation>_algorithm
 // and _segment force a choice. The table is the same on all ranks, and it is asked only for what all ranks know, so all choose alike.
 //
 // Component nbc above asks it for the algorithms of non-blocking operations, too. Only package coll calls it, through its mca
@@ -10,8 +11,6 @@ package tuned
 import (
 	_ "embed"
 	"fmt"
-	"os"
-	"sync"
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/coll"
@@ -31,14 +30,6 @@ func (component) Framework() string { return "coll" }
 func (component) Name() string      { return "tuned" }
 func (component) Options() any      { return new(Options) }
 
-//go:embed default.rules
-var defaultRules string
-
-// builtIn gives the table of default.rules. It never changes, so the instances of a process share it.
-var builtIn = sync.OnceValues(func() (*rules.Table, error) {
-	return rules.Parse("coll/tuned/default.rules", defaultRules, nil)
-})
-
 // Open implements coll.Component.
 func (component) Open(env *coll.Env) (coll.Factory, error) {
 	if env.Mixed {
@@ -52,25 +43,17 @@ func (component) Open(env *coll.Env) (coll.Factory, error) {
 		f.forced[k] = alg.Named(alg.Kind(k), name) // none for auto; mca has checked the name
 	}
 	f.segments = f.opts.segments()
-	var err error
-	if f.table, err = builtIn(); err != nil || f.opts.RulesFile == "" {
-		return f, err
-	}
-	text, err := os.ReadFile(f.opts.RulesFile)
-	if err == nil {
-		f.table, err = rules.Parse(f.opts.RulesFile, string(text), f.table)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("parameter coll_tuned_rules_file: %w", err)
+	if err := f.loadTables(env.Job); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
 
 type factory struct {
-	pml      pml.Module
-	say      func(key, message string)
-	opts     Options
-	table    *rules.Table
+	pml  pml.Module
+	say  func(key, message string)
+	opts Options
+	tables
 	forced   [alg.Kinds]*alg.Algorithm
 	segments [alg.Kinds]int64
 	unfit    [alg.Kinds]atomic.Uint64 // operations that the forced algorithm could not serve
@@ -84,7 +67,7 @@ func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {
-	m := &module{f: f, comm: c, choices: f.table.For(c.Size())}
+	m := &module{f: f, comm: c, choices: f.tableFor(c).For(c.Size())}
 	m.Init(f.pml, c, m, &f.Uses, f.opts.ScratchLimitBytes)
 	return m, nil
 }
