@@ -108,8 +108,8 @@ func InPlace() Buffer { return core.InPlaceBuffer() }
 // must be associative; commutative says whether operands may be swapped (MPI-3.1 §5.9.5).
 func NewOp[T any](commutative bool, f func(in, inout []T)) *Op { return core.NewOp(commutative, f) }
 
-// NewRawOp makes a reduction operation over n elements of any type at two addresses. f runs on a goroutine that is inside an MPI
-// call of this instance.
+// NewRawOp makes a reduction operation over n elements of any type at two addresses. f may run on any goroutine, while one is
+// inside an MPI call of this instance.
 func NewRawOp(commutative bool, f func(in, inout unsafe.Pointer, n int, t *datatype.Type)) *Op {
 	return core.NewRawOp(commutative, f)
 }

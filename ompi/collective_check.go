@@ -28,15 +28,14 @@ func (c *Comm) checkCollective(op string, a *alg.Args) error {
 		return c.usable(op)
 	case alg.Bcast:
 		return c.checkBcast(op, a.Send, a.Root)
-	case alg.Allreduce, alg.Scan, alg.Exscan:
+	case alg.Allreduce:
 		if err := c.checkAllreduce(op, a.Send, a.Recv, a.Op); err != nil {
 			return err
 		}
-		if a.Kind != alg.Allreduce && c.IsInter() {
-			return c.badArg(op, ErrComm, "not defined on an intercommunicator")
-		}
 		a.Recv = fit(a.Recv, a.Send)
 		return nil
+	case alg.Scan, alg.Exscan:
+		return c.checkScan(op, a)
 	case alg.Reduce:
 		return c.checkReduce(op, a)
 	case alg.Gather, alg.Gatherv:
@@ -125,8 +124,8 @@ func (c *Comm) checkBlocks(op, which string, b Buffer, counts, displs []int, blo
 		if displs != nil {
 			d = displs[r]
 		}
-		if n > 0 && (d < 0 || int64(d)+int64(n) > b.Count()) {
-			return c.badArg(op, ErrArg, "the %s block of rank %d, elements [%d,%d), is outside the buffer of %d", which, r, d, d+n, b.Count())
+		if n > 0 && (d < 0 || int64(d) > b.Count()-int64(n)) { // their sum may be too large for an int
+			return c.badArg(op, ErrArg, "the %s block of rank %d, %d elements from element %d on, is outside the buffer of %d", which, r, n, d, b.Count())
 		}
 		at += n
 	}

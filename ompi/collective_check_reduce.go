@@ -1,6 +1,9 @@
 package ompi
 
-import "github.com/ompi-go/ompi-go/coll/alg"
+import (
+	"github.com/ompi-go/ompi-go/coll/alg"
+	"github.com/ompi-go/ompi-go/datatype"
+)
 
 // checkOp checks an operation against the operand's type.
 func (c *Comm) checkOp(op string, b Buffer, o *Op) error {
@@ -45,9 +48,63 @@ func (c *Comm) checkAllreduce(op string, send, recv Buffer, o *Op) error {
 	if err := c.checkOp(op, operand(send, recv), o); err != nil {
 		return err
 	}
-	if !send.IsInPlace() && recv.Count() < send.Count() {
-		return c.badArg(op, ErrCount, "the receive buffer has room for %d elements of %d", recv.Count(), send.Count())
+	return c.checkResult(op, send, recv, send.Count(), o)
+}
+
+// checkResult checks that recv has room for n elements of a result, and that they are the same in memory as those of send: a reduction
+// has one datatype (MPI-3.1 §5.9), and works on either buffer.
+func (c *Comm) checkResult(op string, send, recv Buffer, n int64, o *Op) error {
+	switch {
+	case send.IsInPlace() || n == 0:
+		return nil
+	case recv.Count() < n:
+		return c.badArg(op, ErrCount, "the receive buffer has room for %d elements of %d", recv.Count(), n)
+	case recv.Type() == send.Type():
+		return nil
+	case recv.Type() == nil:
+		return c.badArg(op, ErrType, "the receive buffer has no datatype")
+	case !alike(send.Type(), recv.Type()):
+		return c.badArg(op, ErrType, "elements of %s to send, of %s to receive; a reduction has one datatype", typeName(send.Type()), typeName(recv.Type()))
 	}
+	return c.checkOp(op, recv, o)
+}
+
+// alike tells whether elements of the two types are the same in memory, as far as one can tell without taking them apart.
+func alike(t, u *datatype.Type) bool {
+	type shape struct {
+		size, elements, lb, extent, trueLB, trueExtent int64
+		kind                                           datatype.Kind
+	}
+	of := func(t *datatype.Type) (s shape) {
+		s.size, s.elements = t.Size(), t.Elements()
+		s.lb, s.extent = t.Extent()
+		s.trueLB, s.trueExtent = t.TrueExtent()
+		s.kind, _ = t.Homogeneous()
+		return s
+	}
+	return of(t) == of(u)
+}
+
+// checkScan checks a Scan or Exscan. Of an Exscan at rank 0 the receive buffer is of no meaning (MPI-3.1 §5.11.2), unless it holds the
+// input.
+func (c *Comm) checkScan(op string, a *alg.Args) error {
+	if err := c.usable(op); err != nil {
+		return err
+	}
+	if c.IsInter() {
+		return c.badArg(op, ErrComm, "not defined on an intercommunicator")
+	}
+	if a.Kind == alg.Exscan && c.Rank() == 0 && !a.Send.IsInPlace() {
+		a.Recv = Buffer{}
+		if err := c.checkBuf(op, a.Send); err != nil {
+			return err
+		}
+		return c.checkOp(op, a.Send, a.Op)
+	}
+	if err := c.checkAllreduce(op, a.Send, a.Recv, a.Op); err != nil {
+		return err
+	}
+	a.Recv = fit(a.Recv, a.Send)
 	return nil
 }
 
@@ -64,20 +121,21 @@ func (c *Comm) checkReduce(op string, a *alg.Args) error {
 		a.Recv = Buffer{}
 	} else if c.IsInter() {
 		a.Send = Buffer{}
+		if err := c.checkBuf(op, a.Recv); err != nil {
+			return err
+		}
 		return c.checkOp(op, a.Recv, a.Op)
 	}
 	if err := c.checkPair(op, a.Send, a.Recv, atRoot, false); err != nil {
 		return err
 	}
-	if err := c.checkOp(op, operand(a.Send, a.Recv), a.Op); err != nil {
+	if err := c.checkOp(op, operand(a.Send, a.Recv), a.Op); err != nil || !atRoot {
 		return err
 	}
-	if atRoot && !a.Send.IsInPlace() && a.Recv.Count() < a.Send.Count() {
-		return c.badArg(op, ErrCount, "the receive buffer has room for %d elements of %d", a.Recv.Count(), a.Send.Count())
+	if err := c.checkResult(op, a.Send, a.Recv, a.Send.Count(), a.Op); err != nil {
+		return err
 	}
-	if atRoot {
-		a.Recv = fit(a.Recv, a.Send)
-	}
+	a.Recv = fit(a.Recv, a.Send)
 	return nil
 }
 
@@ -111,8 +169,5 @@ func (c *Comm) checkReduceScatter(op string, a *alg.Args) error {
 		}
 		mine = int64(a.RecvCounts[c.Rank()])
 	}
-	if !a.Send.IsInPlace() && a.Recv.Count() < mine {
-		return c.badArg(op, ErrCount, "the receive buffer has room for %d elements of %d", a.Recv.Count(), mine)
-	}
-	return nil
+	return c.checkResult(op, a.Send, a.Recv, mine, a.Op)
 }

@@ -266,3 +266,39 @@ func TestNeighborCollectives(t *testing.T) {
 		}
 	}
 }
+
+// TestIntercommunicatorOfNothing: operations on no data, and blocks of none, need no datatype.
+func TestIntercommunicatorOfNothing(t *testing.T) {
+	job(t, 5, func(w *ompi.Comm) error {
+		c, mine, _, low, err := between(w, 2)
+		if err != nil {
+			return err
+		}
+		none := ompi.Buffer{}
+		root := 0
+		if low {
+			if root = ompi.ProcNull; c.Rank() == 0 {
+				root = ompi.Root
+			}
+		}
+		in, out := []int64{1, 2, 3, 4}, make([]int64, 4)
+		counts := make([]int, mine)
+		counts[mine-1] = len(in)
+		recv := none
+		if c.Rank() == mine-1 {
+			recv = ompi.Slice(out)
+		}
+		_, later := c.Iallreduce(none, none, ompi.Sum).Wait()
+		err = errors.Join(later, c.Allreduce(none, none, ompi.Sum), c.Reduce(none, none, ompi.Sum, root), c.Bcast(none, root),
+			c.ReduceScatter(ompi.Slice(in), recv, counts, ompi.Sum), c.ReduceScatterBlock(none, none, ompi.Sum))
+		if want := int64(4 * (5 - mine)); err == nil && c.Rank() == mine-1 && out[3] != want {
+			return fmt.Errorf("reduce_scatter gave %v, want %d at the end", out, want)
+		}
+		if root == ompi.Root {
+			if bad := c.Reduce(none, ompi.InPlace(), ompi.Sum, root); !errors.Is(bad, ompi.ErrBuffer) {
+				err = errors.Join(err, fmt.Errorf("the root's result in place: %v", bad))
+			}
+		}
+		return err
+	})
+}

@@ -115,7 +115,11 @@ func localBytes(a *alg.Args) int64 {
 	if a.Send.Type() == nil || a.Send.IsInPlace() {
 		n = a.Recv.Bytes()
 	}
-	for _, b := range a.Sends {
+	parts := a.Sends
+	if len(parts) == 1 && parts[0].IsInPlace() {
+		parts = a.Recvs
+	}
+	for _, b := range parts {
 		n += b.Bytes()
 	}
 	return n

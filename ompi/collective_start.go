@@ -36,27 +36,27 @@ func (c *Comm) Iscatterv(send Buffer, counts, displs []int, recv Buffer, root in
 	return c.startCollective("Iscatterv", &alg.Args{Kind: alg.Scatterv, Send: send, SendCounts: counts, SendDispls: displs, Recv: recv, Root: root})
 }
 
-// Iallgather starts a Allgather.
+// Iallgather starts an Allgather.
 func (c *Comm) Iallgather(send, recv Buffer) Request {
 	return c.startCollective("Iallgather", &alg.Args{Kind: alg.Allgather, Send: send, Recv: recv})
 }
 
-// Iallgatherv starts a Allgatherv.
+// Iallgatherv starts an Allgatherv.
 func (c *Comm) Iallgatherv(send, recv Buffer, counts, displs []int) Request {
 	return c.startCollective("Iallgatherv", &alg.Args{Kind: alg.Allgatherv, Send: send, Recv: recv, RecvCounts: counts, RecvDispls: displs})
 }
 
-// Ialltoall starts a Alltoall.
+// Ialltoall starts an Alltoall.
 func (c *Comm) Ialltoall(send, recv Buffer) Request {
 	return c.startCollective("Ialltoall", &alg.Args{Kind: alg.Alltoall, Send: send, Recv: recv})
 }
 
-// Ialltoallv starts a Alltoallv.
+// Ialltoallv starts an Alltoallv.
 func (c *Comm) Ialltoallv(send Buffer, sendCounts, sendDispls []int, recv Buffer, recvCounts, recvDispls []int) Request {
 	return c.startCollective("Ialltoallv", &alg.Args{Kind: alg.Alltoallv, Send: send, SendCounts: sendCounts, SendDispls: sendDispls, Recv: recv, RecvCounts: recvCounts, RecvDispls: recvDispls})
 }
 
-// Ialltoallw starts a Alltoallw.
+// Ialltoallw starts an Alltoallw.
 func (c *Comm) Ialltoallw(send, recv []Buffer) Request {
 	return c.startCollective("Ialltoallw", &alg.Args{Kind: alg.Alltoallw, Sends: send, Recvs: recv})
 }
@@ -66,7 +66,7 @@ func (c *Comm) Ireduce(send, recv Buffer, op *Op, root int) Request {
 	return c.startCollective("Ireduce", &alg.Args{Kind: alg.Reduce, Send: send, Recv: recv, Op: op, Root: root})
 }
 
-// Iallreduce starts a Allreduce.
+// Iallreduce starts an Allreduce.
 func (c *Comm) Iallreduce(send, recv Buffer, op *Op) Request {
 	return c.startCollective("Iallreduce", &alg.Args{Kind: alg.Allreduce, Send: send, Recv: recv, Op: op})
 }
@@ -86,7 +86,7 @@ func (c *Comm) Iscan(send, recv Buffer, op *Op) Request {
 	return c.startCollective("Iscan", &alg.Args{Kind: alg.Scan, Send: send, Recv: recv, Op: op})
 }
 
-// Iexscan starts a Exscan.
+// Iexscan starts an Exscan.
 func (c *Comm) Iexscan(send, recv Buffer, op *Op) Request {
 	return c.startCollective("Iexscan", &alg.Args{Kind: alg.Exscan, Send: send, Recv: recv, Op: op})
 }

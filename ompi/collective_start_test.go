@@ -2,8 +2,11 @@ package ompi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ompi-go/ompi-go/ompi"
 )
@@ -87,5 +90,54 @@ func TestPersistentCollective(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOperatorPanics: as anywhere in a rank, it ends the job, whose other ranks do not hang.
+func TestOperatorPanics(t *testing.T) {
+	for _, persistent := range []bool{false, true} {
+		err := ompi.Run(context.Background(), 3, func(w *ompi.Comm) error {
+			op := ompi.NewOp(false, func(in, inout []int64) { panic("the operator's") }) // which ranks combine is the algorithm's business
+			in, out := int64(1), int64(0)
+			var r ompi.Request
+			if persistent {
+				r = w.AllreduceInit(ompi.Value(&in), ompi.Value(&out), op)
+				if err := r.Start(); err != nil {
+					return err
+				}
+			} else {
+				r = w.Iallreduce(ompi.Value(&in), ompi.Value(&out), op)
+			}
+			if err := ompi.WaitAll(r); err != nil {
+				return err
+			}
+			return w.Barrier()
+		})
+		if err == nil || !strings.Contains(err.Error(), "the operator's") {
+			t.Errorf("persistent %v: %v", persistent, err)
+		}
+	}
+}
+
+// TestOperatorAborts: an operator may abort the job (MPI-3.1 §5.9.5), whoever drives it.
+func TestOperatorAborts(t *testing.T) {
+	done := make(chan error, 1)
+	go func() {
+		done <- ompi.Run(context.Background(), 3, func(w *ompi.Comm) error {
+			op := ompi.NewOp(true, func(in, inout []int64) { w.Abort(7) })
+			in, out := int64(1), int64(0)
+			if _, err := w.Iallreduce(ompi.Value(&in), ompi.Value(&out), op).Wait(); err != nil {
+				return err
+			}
+			return w.Barrier()
+		})
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, ompi.ErrProcAborted) || !strings.Contains(err.Error(), "called Abort") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the job hangs")
 	}
 }

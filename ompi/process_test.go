@@ -18,12 +18,13 @@ import (
 const roleVar = "OMPI_GO_OMPI_TEST_ROLE"
 
 var roles = map[string]func(world *ompi.Comm) error{
-	"metamorphic":     metamorphicRank,
-	"architecture":    architectureRank,
-	"mismatch":        mismatchRank,
-	"requests":        requestsRank,
-	"requests-failed": requestsFailedRank,
-	"creations-death": creationsDeathRank,
+	"metamorphic":        metamorphicRank,
+	"architecture":       architectureRank,
+	"mismatch":           mismatchRank,
+	"requests":           requestsRank,
+	"requests-failed":    requestsFailedRank,
+	"creations-death":    creationsDeathRank,
+	"collectives-failed": collectivesFailedRank,
 }
 
 func TestMain(m *testing.M) {

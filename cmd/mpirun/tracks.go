@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/ompi-go/ompi-go/rte/control"
@@ -18,8 +19,9 @@ type trackFiles struct {
 	files map[string]map[int]*track
 }
 
+// track is in the pieces in which it came: with many ranks, a copy of all would be gigabytes.
 type track struct {
-	text     strings.Builder
+	pieces   []string
 	complete bool
 }
 
@@ -40,7 +42,7 @@ func (f *trackFiles) add(rank int, m *control.Message) {
 		t = new(track)
 		ranks[rank] = t
 	}
-	t.text.WriteString(m.Text)
+	t.pieces = append(t.pieces, m.Text)
 	t.complete = m.ID == 0
 }
 
@@ -50,25 +52,31 @@ func (f *trackFiles) write() error {
 	defer f.mu.Unlock()
 	var errs []error
 	for name, ranks := range f.files {
-		var order []int
-		for rank, t := range ranks {
-			if t.complete {
-				order = append(order, rank)
-			}
-		}
-		slices.Sort(order)
-		var b strings.Builder
-		b.WriteString(trace.Begin)
-		for i, rank := range order {
-			if i > 0 {
-				b.WriteString(trace.Separator)
-			}
-			b.WriteString(ranks[rank].text.String())
-		}
-		b.WriteString(trace.End)
-		if err := os.WriteFile(name, []byte(b.String()), 0o666); err != nil {
+		if err := writeFile(name, ranks); err != nil {
 			errs = append(errs, fmt.Errorf("the trace: %w", err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func writeFile(name string, ranks map[int]*track) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(file) // keeps the first error
+	w.WriteString(trace.Begin)
+	separator := ""
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
+		if t := ranks[rank]; t.complete {
+			w.WriteString(separator)
+			for _, piece := range t.pieces {
+				w.WriteString(piece)
+			}
+			separator = trace.Separator
+		}
+		delete(ranks, rank)
+	}
+	w.WriteString(trace.End)
+	return errors.Join(w.Flush(), file.Close())
 }

@@ -139,15 +139,7 @@ func (c *Call) ring(own, recv core.Buffer, op *core.Op) {
 }
 
 // segment is the i-th of n nearly equal parts of b.
-func (c *Call) segment(b core.Buffer, i int) core.Buffer {
-	n, k := b.Count(), int64(c.size)
-	size, longer := n/k, n%k // the first are longer by one
-	first := int64(i)*size + min(int64(i), longer)
-	if int64(i) < longer {
-		size++
-	}
-	return part(b, first, size)
-}
+func (c *Call) segment(b core.Buffer, i int) core.Buffer { return shares(b, i, i+1, c.size) }
 
 // ringStep is an exchange that leaves out empty messages; both ends know which are.
 func (c *Call) ringStep(out core.Buffer, next int, in core.Buffer, prev int) {

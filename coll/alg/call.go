@@ -94,8 +94,9 @@ func (c *Call) irecv(b core.Buffer, source int) {
 }
 
 // quickSend is the size up to which a send beside a pending receive is made in one call, which the PML does faster than a request.
-// Above it the send takes a handshake, which is better waited for together with the receive.
-const quickSend = 4096
+// Above it the send takes a handshake, which is better waited for together with the receive, and not for ever when a member has died: so
+// it must be less than what BTLs send at once, which is 4 KiB with headers.
+const quickSend = 4000
 
 // exchange sends one buffer and receives another at the same time. Empty messages are exchanged, too.
 func (c *Call) exchange(send core.Buffer, dest int, recv core.Buffer, source int) {

@@ -2,6 +2,7 @@ package alg
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"testing"
 
@@ -264,4 +265,26 @@ func checkTraffic(t *testing.T, g *Algorithm, f textbook, n int) {
 
 func show(t Traffic) string {
 	return fmt.Sprintf("%d messages of %d bytes together", t.Messages, t.Bytes)
+}
+
+// A segment may be larger than anything, to say that there are to be none.
+func TestSegmentOfAnySize(t *testing.T) {
+	const n, bytes = 7, 1000
+	for k := range Kinds {
+		for _, g := range List(k) {
+			if !g.Segmented {
+				continue
+			}
+			total := func(segment int64) (sum int64) {
+				for rank := range n {
+					a := Args{Kind: k, Op: core.Sum, Send: Weightless(bytes), Recv: Weightless(bytes), Segment: segment}
+					sum += Count(g, &a, rank, n).Bytes
+				}
+				return sum
+			}
+			if got, want := total(math.MaxInt64), total(0); got != want || got < (n-1)*bytes {
+				t.Errorf("%s %s: %d bytes are sent, %d in segments of the usual size", k, g.Name, got, want)
+			}
+		}
+	}
 }

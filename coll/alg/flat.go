@@ -45,13 +45,13 @@ func shares(b core.Buffer, i, j, n int) core.Buffer {
 // for the nearer caches.
 const defaultSegment = 32 << 10
 
-// segment is the elements of one piece of b.
+// segment is the elements of one piece of b: all at most, lest sums with it overflow.
 func (a *Args) segment(b core.Buffer) int64 {
 	size := a.Segment
 	if size <= 0 {
 		size = defaultSegment
 	}
-	return max(1, size/max(1, b.Type().Size()))
+	return max(1, min(size/max(1, b.Type().Size()), b.Count()))
 }
 
 // pieces is how many pieces of the given elements b has.

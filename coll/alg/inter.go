@@ -81,12 +81,13 @@ func interBcast(c *Call, a *Args) {
 // reduceHere gives the leader what the local group's operands combine to.
 func (c *Call) reduceHere(a *Args) core.Buffer {
 	result := nothing()
+	if a.Send.Bytes() == 0 { // the zero Buffer, perhaps, which has no type
+		return result
+	}
 	if c.rank == leader {
 		result = c.typed(2, a.Send.Type(), a.Send.Count())
 	}
-	if a.Send.Bytes() > 0 {
-		c.reduce(a.Send, result, a.Op, leader)
-	}
+	c.reduce(a.Send, result, a.Op, leader)
 	return result
 }
 
@@ -227,7 +228,7 @@ func interReduceScatter(c *Call, a *Args) {
 	mine := c.result(a, &b)
 	result, came := c.reduceHere(a), nothing()
 	if c.rank == leader && total > 0 {
-		came = c.typed(0, a.Recv.Type(), total) // the scratch of the reduction is free again
+		came = c.typed(0, a.Send.Type(), total) // the scratch of the reduction is free again; recv may be nothing
 	}
 	c.trade(result, came)
 	switch {

@@ -68,3 +68,16 @@ func TestScheduleIsReused(t *testing.T) {
 		t.Errorf("recorded anew: %v, %d steps, %d before", err, len(s.Steps), steps)
 	}
 }
+
+// Elements in scratch memory are aligned as in the user's, though data may begin before the address.
+func TestScratchIsAligned(t *testing.T) {
+	odd, err := datatype.Struct([]int{1, 1}, []int64{-4, 8}, []*datatype.Type{datatype.Int32, datatype.Float64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c Call
+	b := c.typed(0, odd, 3)
+	if at := uintptr(b.Addr()) + 8; at%8 != 0 {
+		t.Errorf("a float64 lies at %#x", at)
+	}
+}

@@ -45,7 +45,7 @@ type upward struct {
 
 func (c *Call) reduceTree(a *Args, nd node) {
 	own := a.own()
-	u := upward{c: c, op: a.Op, nd: nd, own: own, root: nd.parent == none, inPlace: a.Send.IsInPlace(), segment: min(a.segment(own), own.Count())}
+	u := upward{c: c, op: a.Op, nd: nd, own: own, root: nd.parent == none, inPlace: a.Send.IsInPlace(), segment: a.segment(own)}
 	if u.root {
 		u.recv = a.sum()
 	}

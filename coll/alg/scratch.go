@@ -55,7 +55,7 @@ func (c *Call) typed(i int, t *datatype.Type, n int64) core.Buffer {
 		}
 		return nothing()
 	}
-	lead := -min(lo, 0)
+	lead := (-min(lo, 0) + 7) &^ 7 // keeps elements aligned
 	return core.MakeBuffer(unsafe.Add(c.room(i, lead+max(hi, 0)), lead), n, t)
 }
 

@@ -186,13 +186,19 @@ func TestReductionOverAbsoluteAddresses(t *testing.T) {
 // wait for that.
 func TestTheLivingMayHaveGivenUp(t *testing.T) {
 	const n = 3
+	const header = 24                    // of a message in a fragment of 4096 bytes
+	page := floats(make([]float64, 512)) // so this is more than goes at once
 	for name, call := range map[string]func(tbl *coll.Table, c *core.Comm) error{
+		"bcast of a page": func(tbl *coll.Table, _ *core.Comm) error { return tbl.Bcast.Bcast(page, 0) },
+		"gather of a page": func(tbl *coll.Table, c *core.Comm) error {
+			return tbl.Gather.Gather(page, core.Buffer{}, (c.MyRank+1)%n)
+		},
 		"bcast": func(tbl *coll.Table, _ *core.Comm) error { return tbl.Bcast.Bcast(floats(make([]float64, 2000)), 0) },
 		"gather": func(tbl *coll.Table, c *core.Comm) error { // a single send, from the root's other side
 			return tbl.Gather.Gather(floats(make([]float64, 2000)), core.Buffer{}, (c.MyRank+1)%n)
 		},
 	} {
-		f := colltest.NewFabric(n, 4096)
+		f := colltest.NewFabric(n, 4096-header)
 		f.Run(func(self int) {
 			tbl, c := table(t, f, n, self)
 			if c.MyRank != 0 {

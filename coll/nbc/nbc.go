@@ -102,23 +102,28 @@ type module struct {
 	f    *factory
 	comm *core.Comm
 	plan coll.Planner
-	seq  atomic.Uint32 // of operations, the same on all members
+	// Operations started and persistent ones made, each the same on all members.
+	started, made atomic.Uint32
 }
 
-// Tags begin above those of blocking operations. Two operations of a communicator that are under way together have different ones.
+// Tags begin above those of blocking operations, one half for what is started once and one for persistent operations, which keep theirs.
+// So two operations of a communicator that are under way together have different ones, but if half a million lie between them.
 const (
 	tagFirst = 64
 	tagCount = 1 << 20
 )
 
-func (m *module) nextTag() int {
-	n := min(tagCount, m.f.pml.MaxTag()-tagFirst)
-	return tagFirst + int(m.seq.Add(1)-1)%n
+func (m *module) nextTag(persistent bool) int {
+	half := uint32(min(tagCount, m.f.pml.MaxTag()-tagFirst) / 2)
+	if persistent {
+		return tagFirst + int(half+(m.made.Add(1)-1)%half)
+	}
+	return tagFirst + int((m.started.Add(1)-1)%half)
 }
 
 // Start implements coll.Starter.
 func (m *module) Start(a *alg.Args) *core.Request {
-	o := m.make(a)
+	o := m.make(a, false)
 	e := m.comm.Engine
 	e.Lock()
 	o.begin()
@@ -128,20 +133,19 @@ func (m *module) Start(a *alg.Args) *core.Request {
 
 // Init implements coll.Starter.
 func (m *module) Init(a *alg.Args) *core.Request {
-	o := m.make(a)
-	o.req.Persistent = true
+	o := m.make(a, true)
 	return &o.req
 }
 
 // make plans and records the operation.
-func (m *module) make(a *alg.Args) *operation {
+func (m *module) make(a *alg.Args, persistent bool) *operation {
 	f := m.f
-	tag := m.nextTag()
+	tag := m.nextTag(persistent)
 	m.comm.Engine.Lock()
 	o := f.take()
 	o.comm, o.tag = m.comm, tag
 	o.req.Renew(m.comm, "", core.Undefined, a.Recv)
-	o.req.Engine, o.req.Owner = m.comm.Engine, o
+	o.req.Engine, o.req.Owner, o.req.Persistent = m.comm.Engine, o, persistent
 	m.comm.Engine.Unlock()
 	if m.plan == nil {
 		o.broken = core.NewError(core.ErrUnsupportedOperation, "coll: no component plans non-blocking operations of this communicator")

@@ -50,7 +50,8 @@ func (o *operation) Cancel(*core.Request) error {
 // begin runs the schedule from the start. The token is held.
 func (o *operation) begin() {
 	o.comm.Hold()
-	o.pc, o.out, o.err, o.dead, o.left = 0, 0, nil, false, false
+	o.req.Final = nil
+	o.pc, o.out, o.err, o.dead, o.left, o.sending = 0, 0, nil, false, false, nil
 	o.at = len(o.f.active)
 	o.f.active = append(o.f.active, o)
 	if o.broken != nil {
@@ -109,7 +110,7 @@ func (o *operation) steps() {
 		case alg.StepCopy:
 			o.note(alg.Copy(s.Buf, s.From))
 		case alg.StepApply:
-			s.Op.Apply(s.From.Addr(), s.Buf.Addr(), s.Buf.Count(), s.Buf.Type())
+			o.apply(s)
 		}
 		o.pc++
 	}
