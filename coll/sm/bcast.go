@@ -23,11 +23,14 @@ func (m *module) Bcast(buf core.Buffer, root int) error {
 	if m.rank == root {
 		err = m.castOut(buf)
 	} else {
-		err = m.castIn(buf)
+		err = m.castIn(buf, root)
 	}
 	m.f.End(from, boardBcast, n)
 	return err
 }
+
+// rootShift is where the root stands in the length of a broadcast.
+const rootShift = 32
 
 // castOut writes the present broadcast.
 func (m *module) castOut(buf core.Buffer) error {
@@ -37,7 +40,15 @@ func (m *module) castOut(buf core.Buffer) error {
 		}
 	}
 	c := m.board.cast(m.casts)
-	*c.length = uint64(buf.Bytes())
+	last := uint64(0)
+	if m.casts > castBuffers {
+		last = m.casts - castBuffers
+	}
+	if !c.claim.CompareAndSwap(last, m.casts) {
+		m.board.read(m.rank).Store(m.casts)
+		return core.NewError(core.ErrRoot, "another rank is the root of this bcast, too")
+	}
+	*c.length = uint64(buf.Bytes()) | uint64(m.rank)<<rootShift
 	m.pack(c.data, buf)
 	c.seq.Store(m.casts)
 	m.board.read(m.rank).Store(m.casts)
@@ -64,7 +75,7 @@ func (m *module) awaitRoom(want uint64) error {
 }
 
 // castIn reads the present broadcast.
-func (m *module) castIn(buf core.Buffer) error {
+func (m *module) castIn(buf core.Buffer, root int) error {
 	c := m.board.cast(m.casts)
 	if c.seq.Load() != m.casts {
 		m.engine.WaitOutside((*castCond)(m), m.size)
@@ -76,7 +87,11 @@ func (m *module) castIn(buf core.Buffer) error {
 		m.polled(false)
 	}
 	var err error
-	n := int64(min(*c.length, uint64(m.board.room)))
+	length := *c.length
+	n := int64(min(length&(1<<rootShift-1), uint64(m.board.room)))
+	if from := length >> rootShift; from != uint64(root) {
+		err, n = core.NewError(core.ErrRoot, "bcast from root %d, but rank %d sends as the root", root, from), 0
+	}
 	if room := buf.Bytes(); n > room {
 		err = core.NewError(core.ErrTruncate, "broadcast of %d bytes into a buffer of %d bytes", n, room)
 		n = room

@@ -13,10 +13,12 @@ const castBuffers = 4
 
 // board is the memory where the ranks of a communicator meet, as one of them sees it. All counters are of 64 bits and only grow.
 //
-//	line 0   arrivals: n for each past meeting, and one for each rank that has come to the present one
+//	line 0   arrivals: n for each past meeting, and one for each rank that has come to the present one; above the 48 bits of
+//	         that, the sum of what they came for (sign.go)
 //	line 1   left: members that have let go of the board; blocked: 1 + the root that waits for a cast buffer, or 0
-//	line 2…  released: meetings over; result: what the last one left for the others, beginning on the same line
-//	then     castBuffers times seq: the broadcast it holds; length; data, beginning on the same line
+//	line 2…  released: meetings over; odd, oddSum: the last meeting whose ranks did not agree, and arrivals after it; result:
+//	         what the last one left for the others, beginning on the same line
+//	then     castBuffers times seq: the broadcast it holds; length and root; claim: who writes it; data, beginning on the same line
 //	then     of each rank read: broadcasts done with, alone on its line; slot: the rank's operand
 //
 // A meeting: each rank writes its operand into its slot and adds one to arrivals. Who finds that it completes the number has
@@ -31,6 +33,8 @@ type board struct {
 	left     *atomic.Uint64
 	blocked  *atomic.Uint64
 	released *atomic.Uint64
+	odd      *atomic.Uint64
+	oddSum   *atomic.Uint64
 	result   unsafe.Pointer
 	casts    [castBuffers]cast
 	ranks    uintptr // offset of what each rank has
@@ -39,6 +43,7 @@ type board struct {
 
 type cast struct {
 	seq    *atomic.Uint64
+	claim  *atomic.Uint64 // the broadcast whose root has the buffer, or had it last
 	length *uint64
 	data   unsafe.Pointer
 }
@@ -48,9 +53,11 @@ func lines(n int64) uintptr { return uintptr(n+line-1) &^ (line - 1) }
 // Offsets within line 1, the result area and a cast buffer.
 const (
 	blockedAt  = 8
-	resultAt   = 8
+	oddAt      = 8
+	resultAt   = 24
 	castLenAt  = 8
-	castDataAt = 16
+	castFor    = 16
+	castDataAt = 24
 )
 
 func resultSize(room int64) uintptr { return lines(resultAt + room) }
@@ -67,10 +74,10 @@ func boardAt(mem unsafe.Pointer, room int64) board {
 	word := func(at uintptr) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Add(mem, at)) }
 	b := board{mem: mem, room: room, arrivals: word(0), left: word(line), blocked: word(line + blockedAt)}
 	at := uintptr(2 * line)
-	b.released, b.result = word(at), unsafe.Add(mem, at+resultAt)
+	b.released, b.odd, b.oddSum, b.result = word(at), word(at+oddAt), word(at+oddAt+8), unsafe.Add(mem, at+resultAt)
 	at += resultSize(room)
 	for i := range b.casts {
-		b.casts[i] = cast{seq: word(at), length: (*uint64)(unsafe.Add(mem, at+castLenAt)), data: unsafe.Add(mem, at+castDataAt)}
+		b.casts[i] = cast{seq: word(at), claim: word(at + castFor), length: (*uint64)(unsafe.Add(mem, at+castLenAt)), data: unsafe.Add(mem, at+castDataAt)}
 		at += castSize(room)
 	}
 	b.ranks, b.stride = at, rankSize(room)

@@ -2,6 +2,7 @@ package sm
 
 import (
 	"github.com/ompi-go/ompi-go/coll"
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/progress"
@@ -25,8 +26,10 @@ type module struct {
 	piece  shm.Piece
 	board  board
 
+	purpose purpose
+	early   bool   // it went on after a reduce without waiting for the end of the meeting
 	epoch   uint64 // meetings that this rank has come to; all of them are over, but perhaps the last
-	full    uint64 // arrivals when all have come to that one
+	full    uint64 // arrivals when all have come to that one, for the same
 	casts   uint64 // broadcasts that this rank has begun
 	castsAt uint64 // casts when it came to the last meeting: broadcasts that all have read once that is over
 	allRead uint64 // broadcasts that all are known to have read
@@ -62,9 +65,10 @@ func (m *module) useBoard() (bool, error) {
 	if f := m.comm.Fault(); f != nil {
 		return false, f.Err
 	}
-	if m.board.released.Load() != m.epoch {
-		// It went on after a reduce before all had come to that.
-		if err := m.awaitRelease(); err != nil {
+	if m.early {
+		m.early = false
+		// That the ranks did not agree about the reduce was told to its root and to who came last; this is the next operation.
+		if err := m.awaitRelease(); err != nil && m.comm.Fault() != nil {
 			return false, err
 		}
 	}
@@ -72,11 +76,30 @@ func (m *module) useBoard() (bool, error) {
 }
 
 // arrive counts the caller in at the next meeting and reports whether it is the last one to come.
-func (m *module) arrive() bool {
+func (m *module) arrive(k alg.Kind, bytes int64, root int) bool {
+	m.purpose = purpose{k, bytes, root}
+	add := sign(k, bytes, root)
 	m.epoch++
-	m.full += uint64(m.size)
+	m.full += uint64(m.size) * add
 	m.castsAt = m.casts
-	return m.board.arrivals.Add(1) == m.full
+	sum := m.board.arrivals.Add(add)
+	if sum&countMask != m.full&countMask {
+		return false
+	}
+	if sum != m.full {
+		m.board.oddSum.Store(sum)
+		m.board.odd.Store(m.epoch)
+	}
+	return true
+}
+
+// agreed is nil if all came to the meeting for the same. It is asked when all have come.
+func (m *module) agreed() error {
+	if m.board.odd.Load() != m.epoch {
+		return nil
+	}
+	m.full = m.board.oddSum.Load() // which all go on from
+	return m.disagree()
 }
 
 // release ends the meeting; its result is written. Only the last one to come calls it.
@@ -103,7 +126,7 @@ func (m *module) awaitRelease() error {
 		}
 	}
 	m.allRead = m.castsAt
-	return nil
+	return m.agreed()
 }
 
 // Conditions for the engine. They end, too, when the communicator has a fault: a member that is gone will not come.
@@ -155,7 +178,8 @@ func (m *module) Barrier() error {
 	}
 	from := m.f.Begin(boardBarrier)
 	var err error
-	if m.arrive() {
+	if m.arrive(alg.Barrier, 0, 0) {
+		err = m.agreed()
 		m.release()
 	} else {
 		err = m.awaitRelease()

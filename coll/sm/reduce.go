@@ -3,6 +3,7 @@ package sm
 import (
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 )
@@ -29,10 +30,16 @@ func (m *module) Allreduce(send, recv core.Buffer, op *core.Op) error {
 	}
 	from := m.f.Begin(boardAllreduce)
 	m.pack(m.board.slot(m.rank), own)
-	if m.arrive() {
-		m.fold(own, op)
+	var err error
+	if m.arrive(alg.Allreduce, n, 0) {
+		if err = m.agreed(); err == nil {
+			m.fold(own, op)
+		}
 		m.release()
-	} else if err := m.awaitRelease(); err != nil {
+	} else {
+		err = m.awaitRelease()
+	}
+	if err != nil {
 		return err
 	}
 	m.unpack(recv, m.board.result, n)
@@ -61,18 +68,23 @@ func (m *module) Reduce(send, recv core.Buffer, op *core.Op, root int) error {
 	}
 	from := m.f.Begin(boardReduce)
 	m.pack(m.board.slot(m.rank), own)
-	if m.arrive() {
-		m.fold(own, op)
+	var err error
+	if m.arrive(alg.Reduce, n, root) {
+		if err = m.agreed(); err == nil {
+			m.fold(own, op)
+		}
 		m.release()
 	} else {
 		if m.rank != root {
+			m.early = true
 			m.f.End(from, boardReduce, n)
 			m.polled(false)
 			return nil
 		}
-		if err := m.awaitRelease(); err != nil {
-			return err
-		}
+		err = m.awaitRelease()
+	}
+	if err != nil {
+		return err
 	}
 	if m.rank == root {
 		m.unpack(recv, m.board.result, n)
