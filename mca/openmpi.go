@@ -53,6 +53,9 @@ func openMPIFields(framework, component string) []string {
 		return []string{"priority", "free_list_num", "free_list_max", "free_list_inc", "recv_pipeline_depth", "rdma_put_retries_limit",
 			"rdma_retries_limit", "max_rdma_per_request", "max_send_per_range", "unexpected_limit", "use_all_rdma", "allocator", "matching",
 			"accelerator_events_max"}
+	case "coll/tuned":
+		return []string{"init_tree_fanout", "init_chain_fanout", "init_max_requests", "use_dynamic_rules", "dynamic_rules_filename",
+			"dynamic_rules_fileformat", "alltoall_large_msg", "alltoall_min_procs", "alltoall_max_requests"}
 	case "coll/basic":
 		return []string{"priority", "crossover"}
 	case "coll/sm":

@@ -21,6 +21,7 @@ type Event struct {
 	Detail  string // such as the algorithm or the protocol; "" for none
 	Peer    int    // rank, negative for none
 	Bytes   int64  // negative for none
+	Beside  bool   // a span that may overlap others of its rank
 }
 
 // None is for Peer and Bytes without meaning.
@@ -57,6 +58,13 @@ func (r *Ring) Start() int64 {
 func (r *Ring) Span(from int64, cat, name, detail string, peer int, bytes int64) {
 	if r != nil {
 		r.add(Event{At: from, Dur: Now() - from, Cat: cat, Name: name, Detail: detail, Peer: peer, Bytes: bytes})
+	}
+}
+
+// BesideSpan is Span of something that goes on beside what else the rank does.
+func (r *Ring) BesideSpan(from int64, cat, name, detail string, peer int, bytes int64) {
+	if r != nil {
+		r.add(Event{At: from, Dur: Now() - from, Cat: cat, Name: name, Detail: detail, Peer: peer, Bytes: bytes, Beside: true})
 	}
 }
 
@@ -105,23 +113,38 @@ func (r *Ring) Append(b []byte, rank int) []byte {
 	b = append(b, "}}"...)
 	for i := range list {
 		b = append(b, Separator...)
-		b = list[i].append(b, id)
+		if e := &list[i]; e.Beside {
+			b = e.append(b, id, "b", lost+uint64(i), e.At)
+			b = append(b, Separator...)
+			b = e.append(b, id, "e", lost+uint64(i), e.At+e.Dur)
+		} else if e.Dur < 0 {
+			b = e.append(b, id, "i", 0, e.At)
+		} else {
+			b = e.append(b, id, "X", 0, e.At)
+		}
 	}
 	return b
 }
 
-func (e *Event) append(b []byte, id string) []byte {
+// append writes e in one of the format's phases: X a span, i a moment, b and e the ends of a span beside others, which number joins.
+func (e *Event) append(b []byte, id, phase string, number uint64, at int64) []byte {
 	b = append(b, `{"pid":`+id+`,"tid":0,"cat":`...)
 	b = appendString(b, e.Cat)
 	b = append(b, `,"name":`...)
 	b = appendString(b, e.Name)
 	b = append(b, `,"ts":`...)
-	b = appendMicros(b, e.At)
-	if e.Dur < 0 {
-		b = append(b, `,"ph":"i","s":"t"`...)
-	} else {
-		b = append(b, `,"ph":"X","dur":`...)
+	b = appendMicros(b, at)
+	b = append(b, `,"ph":"`+phase+`"`...)
+	switch phase {
+	case "i":
+		b = append(b, `,"s":"t"`...)
+	case "X":
+		b = append(b, `,"dur":`...)
 		b = appendMicros(b, e.Dur)
+	default:
+		b = append(b, `,"id":"`+id+"."...)
+		b = strconv.AppendUint(b, number, 10)
+		b = append(b, '"')
 	}
 	b = append(b, `,"args":{`...)
 	sep := ""

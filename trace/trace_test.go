@@ -10,6 +10,7 @@ import (
 
 type event struct {
 	Ph, Name, Cat string
+	ID            string
 	Pid           int
 	Ts, Dur       float64
 	Args          map[string]any
@@ -47,6 +48,16 @@ func TestTracks(t *testing.T) {
 	}
 	if _, has := moment.Args["bytes"]; moment.Ph != "i" || moment.Args["peer"] != 3.0 || has {
 		t.Errorf("%+v", moment)
+	}
+}
+
+// A span beside others is two events that belong together.
+func TestBeside(t *testing.T) {
+	r := trace.New(4)
+	r.BesideSpan(r.Start(), "nbc", "bcast", "linear", trace.None, 8)
+	list := parse(t, r.Append(nil, 2))
+	if len(list) != 4 || list[2].Ph != "b" || list[3].Ph != "e" || list[2].ID == "" || list[2].ID != list[3].ID || list[3].Ts < list[2].Ts {
+		t.Errorf("%+v", list)
 	}
 }
 

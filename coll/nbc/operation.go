@@ -200,7 +200,7 @@ func (o *operation) end(err error) {
 	o.collect()
 	o.f.ended(o)
 	if o.broken == nil {
-		o.f.Uses.End(o.from, o.schedule.Algorithm, o.bytes)
+		o.f.Uses.EndBeside(o.from, o.schedule.Algorithm, o.bytes)
 	}
 	if !o.req.Persistent {
 		if o.schedule != nil {
