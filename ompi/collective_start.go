@@ -4,7 +4,8 @@ import "github.com/ompi-go/ompi-go/coll/alg"
 
 // Non-blocking collective operations (MPI-3.1 §5.12). Each returns at once; its buffers must not be touched until the request is
 // complete, while counts and displacements are the caller's again. All ranks start them in the same order, relative to each other
-// and to blocking ones.
+// and to blocking ones. An operation moves on whenever its rank is inside an MPI call: a long computation may call Test now and
+// then.
 
 // Ibarrier starts a Barrier.
 func (c *Comm) Ibarrier() Request {

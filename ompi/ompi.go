@@ -24,7 +24,7 @@ const (
 	Undefined = core.Undefined
 )
 
-// Types that every floor shares.
+// Types that package core shares with the components; their methods are documented there (go doc core.Group).
 type (
 	// Buffer is what a call sends or where it receives to: memory, a count and a datatype. Slice, Value, Typed, TypedAt and Raw make
 	// one; making it wrong (memory with pointers, a count that does not fit) is reported by the call that is given it. A Buffer is a
@@ -40,7 +40,9 @@ type (
 
 	// Group is an ordered set of processes of the job (MPI-3.1 §6.3). It does not change, and needs no Free.
 	Group = core.Group
-	Info  = core.Info
+
+	// Info is an ordered set of string keys and values (MPI-3.1 §9): hints for those who know them.
+	Info = core.Info
 
 	// Comparison is how two groups or communicators relate (MPI-3.1 §6.3.1, §6.4.1): Ident, Congruent, Similar or Unequal.
 	Comparison = core.Comparison
