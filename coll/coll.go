@@ -58,7 +58,9 @@ type Module interface {
 // Operations. Each returns when the caller's part is done; errors are *core.Error.
 type (
 	Barrierer interface{ Barrier() error }
-	Bcaster   interface {
+	// Finisher has the barrier of Finalize: a rank that calls any other operation must not take part in it by mistake.
+	Finisher interface{ Finish() error }
+	Bcaster  interface {
 		Bcast(buf core.Buffer, root int) error
 	}
 	Reducer interface {
@@ -129,6 +131,7 @@ type Planner interface {
 // Table is what a communicator calls, chosen operation by operation.
 type Table struct {
 	Barrier    Barrierer
+	Finish     Finisher
 	Bcast      Bcaster
 	Reduce     Reducer
 	Allreduce  Allreducer

@@ -64,6 +64,7 @@ type complete struct {
 	coll.Scanner
 	coll.Exscanner
 	coll.Neighborer
+	coll.Finisher
 }
 
 type barrierOnly struct{ *fake }

@@ -1,8 +1,10 @@
 package ompi_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/ompi-go/ompi-go/ompi"
 )
@@ -57,6 +59,24 @@ func TestDisagreement(t *testing.T) {
 			m.ok(w.Barrier())
 			return m.err
 		})
+	})
+	t.Run("finalize", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		err := ompi.Run(ctx, n, func(w *ompi.Comm) error {
+			for range 5 {
+				if err := w.Barrier(); err != nil {
+					return err
+				}
+			}
+			if w.Rank() == 0 {
+				return nil
+			}
+			return w.Barrier()
+		})
+		if !errors.Is(err, ompi.ErrArg) {
+			t.Errorf("one rank has ended and the others wait for it: %v", err)
+		}
 	})
 	t.Run("bcast", func(t *testing.T) {
 		job(t, n, func(w *ompi.Comm) error {

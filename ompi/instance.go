@@ -369,7 +369,7 @@ func (i *Instance) finalize() error {
 	}
 	var err error
 	if i.job.Size() > 1 && i.fatal.Load() == nil {
-		err = i.world.coll.Barrier.Barrier()
+		err = i.world.coll.Finish.Finish()
 		i.finalizing.Store(true)
 		if errors.Is(err, ErrProcFailed) {
 			err = i.finishWithoutDead()

@@ -10,6 +10,13 @@ func (r *Runner) Barrier() error {
 	return r.run(c)
 }
 
+// Finish implements coll.Finisher.
+func (r *Runner) Finish() error {
+	c, _ := r.begin(Barrier)
+	c.tag = 1 + int(Kinds)
+	return r.run(c)
+}
+
 // Bcast implements coll.Bcaster.
 func (r *Runner) Bcast(buf core.Buffer, root int) error {
 	c, a := r.begin(Bcast)

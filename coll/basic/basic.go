@@ -75,6 +75,7 @@ type module struct{ alg.Runner }
 // The compiler checks that nothing is missing.
 var _ interface {
 	coll.Barrierer
+	coll.Finisher
 	coll.Bcaster
 	coll.Reducer
 	coll.Allreducer

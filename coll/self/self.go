@@ -71,6 +71,9 @@ func block(b core.Buffer, counts, displs []int) core.Buffer {
 // Barrier implements coll.Barrierer.
 func (module) Barrier() error { return nil }
 
+// Finish implements coll.Finisher.
+func (module) Finish() error { return nil }
+
 // Bcast implements coll.Bcaster.
 func (module) Bcast(core.Buffer, int) error { return nil }
 

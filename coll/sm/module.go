@@ -176,9 +176,25 @@ func (m *module) Barrier() error {
 		}
 		return m.below.Barrier.Barrier()
 	}
+	return m.meet(alg.Barrier)
+}
+
+// Finish implements coll.Finisher.
+func (m *module) Finish() error {
+	if on, err := m.useBoard(); !on {
+		if err != nil {
+			return err
+		}
+		return m.below.Finish.Finish()
+	}
+	return m.meet(finish)
+}
+
+// meet is a meeting without data.
+func (m *module) meet(k alg.Kind) error {
 	from := m.f.Begin(boardBarrier)
 	var err error
-	if m.arrive(alg.Barrier, 0, 0) {
+	if m.arrive(k, 0, 0) {
 		err = m.agreed()
 		m.release()
 	} else {

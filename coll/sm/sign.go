@@ -9,6 +9,9 @@ import (
 // other's bytes for what they are not. So what a rank adds to arrivals says in its upper bits what it came for: who comes last knows
 // what the sum must be if all came for the same.
 
+// finish is the barrier of Finalize, beside the operations of package alg.
+const finish = alg.Kinds
+
 // countBits are the bits of arrivals that count; a century of meetings.
 const countBits = 48
 
@@ -36,6 +39,8 @@ func (m *module) disagree() error {
 	switch p.kind {
 	case alg.Barrier:
 		return core.NewError(core.ErrArg, "the ranks did not call the same operation; this one called barrier")
+	case finish:
+		return core.NewError(core.ErrArg, "not all ranks called Finalize; others called another operation")
 	case alg.Reduce:
 		return core.NewError(core.ErrArg, "the ranks did not call the same operation with the same size and root; this one called reduce of %d bytes to root %d", p.bytes, p.root)
 	}

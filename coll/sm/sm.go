@@ -76,7 +76,7 @@ func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
 
 // Enable implements coll.Factory.
 func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {
-	if below.Barrier == nil || below.Bcast == nil || below.Reduce == nil || below.Allreduce == nil {
+	if below.Barrier == nil || below.Finish == nil || below.Bcast == nil || below.Reduce == nil || below.Allreduce == nil {
 		return nil, nil // the same on all members: they have chosen the same components
 	}
 	return &module{f: f, comm: c, engine: c.Engine, below: below, rank: c.MyRank, size: c.Size()}, nil
