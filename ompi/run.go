@@ -178,6 +178,9 @@ func (j *localJob) result(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return &core.Error{Class: ErrProcAborted, Op: "Run", Peer: Undefined, Index: -1, Err: context.Cause(ctx)}
 		}
+		if err := j.hub.Err(); err != nil {
+			return abortOf(err) // it was noticed before the rank that aborted had ended
+		}
 		return j.cancelled
 	}
 	if err := j.hub.Err(); err != nil {
