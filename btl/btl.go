@@ -21,7 +21,6 @@ import (
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/shm"
-	"github.com/ompi-go/ompi-go/trace"
 )
 
 func init() {
@@ -58,7 +57,6 @@ type Env struct {
 	Refused  []string // why components that are allowed do not work here, each behind its name; complete when the BML is opened
 	Dispatch *Dispatch
 	Upcalls  Upcalls
-	Trace    *trace.Ring // nil: nobody wants to know
 }
 
 // Upcalls is what the instance does for its BTLs.

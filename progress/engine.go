@@ -15,7 +15,6 @@ package progress
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +93,6 @@ type Engine struct {
 
 	waiters    []*waiter
 	sleepers   []Sleeper
-	low        []Poller // every housekeeping pass
 	fds        fdSet
 	timers     timerHeap
 	base       time.Time
@@ -103,7 +101,7 @@ type Engine struct {
 	alarm      atomic.Bool
 }
 
-// housekeeping is how many passes lie between looks at timers, low pollers and quiet file descriptors: rare enough that an
+// housekeeping is how many passes lie between looks at timers and quiet file descriptors: rare enough that an
 // empty epoll_wait (165 ns) does not show, often enough that it happens every few microseconds.
 const housekeeping = 1024
 
@@ -158,9 +156,6 @@ func (s *Source) Off() {
 	s.at = -1
 }
 
-// AddLowPoller adds a poller that runs about every thousandth pass. The caller holds the token.
-func (e *Engine) AddLowPoller(p Poller) { e.low = append(e.low, p) }
-
 // RemovePoller takes a poller out. The caller holds the token.
 func (e *Engine) RemovePoller(p Poller) {
 	for _, s := range e.high {
@@ -169,7 +164,6 @@ func (e *Engine) RemovePoller(p Poller) {
 			break
 		}
 	}
-	e.low = slices.DeleteFunc(slices.Clone(e.low), func(q Poller) bool { return q == p })
 }
 
 // AddSleeper adds a transport to tell when the engine sleeps. The caller holds the token.
@@ -222,9 +216,6 @@ func (e *Engine) pass() int {
 
 func (e *Engine) housekeep() int {
 	n := 0
-	for _, p := range e.low {
-		n += p.Poll()
-	}
 	if len(e.timers) > 0 {
 		n += e.runTimers(time.Now())
 	}

@@ -52,11 +52,10 @@ func TestPollers(t *testing.T) {
 	e := newEngine(t, process(0))
 	calls := map[string]int{}
 	poller := func(name string) *pollFunc { return &pollFunc{func() int { calls[name]++; return 0 }} }
-	high, off, low := poller("high"), poller("off"), poller("low")
+	high, off := poller("high"), poller("off")
 	locked(e, func() {
 		e.AddPoller(high)
 		s := e.AddPoller(off)
-		e.AddLowPoller(low)
 		for range housekeeping {
 			e.Poll()
 		}
@@ -66,17 +65,13 @@ func TestPollers(t *testing.T) {
 		s.On()
 		s.On()
 		e.Poll()
-		if calls["high"] != housekeeping+2 || calls["off"] != housekeeping+1 || calls["low"] != 1 {
+		if calls["high"] != housekeeping+2 || calls["off"] != housekeeping+1 {
 			t.Errorf("calls %v", calls)
 		}
 		e.PollAll()
-		if calls["low"] != 2 {
-			t.Errorf("PollAll did not call the low poller: %v", calls)
-		}
 		e.RemovePoller(high)
-		e.RemovePoller(low)
 		e.PollAll()
-		if calls["high"] != housekeeping+3 || calls["low"] != 2 || calls["off"] != housekeeping+3 {
+		if calls["high"] != housekeeping+3 || calls["off"] != housekeeping+3 {
 			t.Errorf("calls after removal %v", calls)
 		}
 		if s := e.Stats(); s.Passes != housekeeping+4 {

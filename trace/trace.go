@@ -1,5 +1,5 @@
-// Package trace keeps what happened in a rank, for a timeline: which protocol a message took, which algorithm a collective ran, when it
-// began and ended. A Ring holds the newest events of one rank; Append writes them in the Trace Event Format, which Perfetto
+// Package trace keeps what happened in a rank, for a timeline: which algorithm a collective ran, on how many bytes, when it began and
+// ended. A Ring holds the newest events of one rank; Append writes them in the Trace Event Format, which Perfetto
 // (ui.perfetto.dev) and Chrome's tracing page show, a track a rank.
 //
 // Every layer may record; a nil *Ring is tracing switched off, and costs its callers one comparison.
@@ -15,17 +15,13 @@ import (
 
 // Event is one thing that happened. Strings are constants or live for long: recording copies no text.
 type Event struct {
-	At, Dur int64  // nanoseconds of the monotonic clock, which processes of a host share; Dur < 0: a moment, not a span
+	At, Dur int64  // nanoseconds of the monotonic clock, which processes of a host share
 	Cat     string // the layer
 	Name    string
 	Detail  string // such as the algorithm or the protocol; "" for none
-	Peer    int    // rank, negative for none
-	Bytes   int64  // negative for none
-	Beside  bool   // a span that may overlap others of its rank
+	Bytes   int64
+	Beside  bool // a span that may overlap others of its rank
 }
-
-// None is for Peer and Bytes without meaning.
-const None = -1
 
 // Ring is the newest events of a rank. It may be used by many goroutines.
 type Ring struct {
@@ -55,23 +51,16 @@ func (r *Ring) Start() int64 {
 }
 
 // Span records what began at from and ends now.
-func (r *Ring) Span(from int64, cat, name, detail string, peer int, bytes int64) {
+func (r *Ring) Span(from int64, cat, name, detail string, bytes int64) {
 	if r != nil {
-		r.add(Event{At: from, Dur: Now() - from, Cat: cat, Name: name, Detail: detail, Peer: peer, Bytes: bytes})
+		r.add(Event{At: from, Dur: Now() - from, Cat: cat, Name: name, Detail: detail, Bytes: bytes})
 	}
 }
 
 // BesideSpan is Span of something that goes on beside what else the rank does.
-func (r *Ring) BesideSpan(from int64, cat, name, detail string, peer int, bytes int64) {
+func (r *Ring) BesideSpan(from int64, cat, name, detail string, bytes int64) {
 	if r != nil {
-		r.add(Event{At: from, Dur: Now() - from, Cat: cat, Name: name, Detail: detail, Peer: peer, Bytes: bytes, Beside: true})
-	}
-}
-
-// Moment records something that happens now.
-func (r *Ring) Moment(cat, name, detail string, peer int, bytes int64) {
-	if r != nil {
-		r.add(Event{At: Now(), Dur: -1, Cat: cat, Name: name, Detail: detail, Peer: peer, Bytes: bytes})
+		r.add(Event{At: from, Dur: Now() - from, Cat: cat, Name: name, Detail: detail, Bytes: bytes, Beside: true})
 	}
 }
 
@@ -117,8 +106,6 @@ func (r *Ring) Append(b []byte, rank int) []byte {
 			b = e.append(b, id, "b", lost+uint64(i), e.At)
 			b = append(b, Separator...)
 			b = e.append(b, id, "e", lost+uint64(i), e.At+e.Dur)
-		} else if e.Dur < 0 {
-			b = e.append(b, id, "i", 0, e.At)
 		} else {
 			b = e.append(b, id, "X", 0, e.At)
 		}
@@ -126,7 +113,7 @@ func (r *Ring) Append(b []byte, rank int) []byte {
 	return b
 }
 
-// append writes e in one of the format's phases: X a span, i a moment, b and e the ends of a span beside others, which number joins.
+// append writes e in one of the format's phases: X a span, b and e the ends of a span beside others, which number joins.
 func (e *Event) append(b []byte, id, phase string, number uint64, at int64) []byte {
 	b = append(b, `{"pid":`+id+`,"tid":0,"cat":`...)
 	b = appendString(b, e.Cat)
@@ -135,13 +122,10 @@ func (e *Event) append(b []byte, id, phase string, number uint64, at int64) []by
 	b = append(b, `,"ts":`...)
 	b = appendMicros(b, at)
 	b = append(b, `,"ph":"`+phase+`"`...)
-	switch phase {
-	case "i":
-		b = append(b, `,"s":"t"`...)
-	case "X":
+	if phase == "X" {
 		b = append(b, `,"dur":`...)
 		b = appendMicros(b, e.Dur)
-	default:
+	} else {
 		b = append(b, `,"id":"`+id+"."...)
 		b = strconv.AppendUint(b, number, 10)
 		b = append(b, '"')
@@ -153,15 +137,8 @@ func (e *Event) append(b []byte, id, phase string, number uint64, at int64) []by
 		b = appendString(b, e.Detail)
 		sep = ","
 	}
-	if e.Peer >= 0 {
-		b = append(b, sep+`"peer":`...)
-		b = strconv.AppendInt(b, int64(e.Peer), 10)
-		sep = ","
-	}
-	if e.Bytes >= 0 {
-		b = append(b, sep+`"bytes":`...)
-		b = strconv.AppendInt(b, e.Bytes, 10)
-	}
+	b = append(b, sep+`"bytes":`...)
+	b = strconv.AppendInt(b, e.Bytes, 10)
 	return append(b, "}}"...)
 }
 

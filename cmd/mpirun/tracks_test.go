@@ -14,7 +14,7 @@ import (
 // TestTrackFiles: pieces come as they like; the file has the ranks in order, without those that did not finish.
 func TestTrackFiles(t *testing.T) {
 	ring := trace.New(4)
-	ring.Moment("test", "something", "", trace.None, trace.None)
+	ring.Span(ring.Start(), "test", "something", "", 0)
 	track := func(rank int) string { return string(ring.Append(nil, rank)) }
 	name := filepath.Join(t.TempDir(), "trace.json")
 	var f trackFiles

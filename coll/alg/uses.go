@@ -28,14 +28,14 @@ func (u *Uses) Begin(g *Algorithm) int64 {
 // EndBeside is End of an operation during which the rank did other things.
 func (u *Uses) EndBeside(from int64, g *Algorithm, bytes int64) {
 	if u.Trace != nil {
-		u.Trace.BesideSpan(from, u.Component, g.Kind.String(), g.Name, trace.None, bytes)
+		u.Trace.BesideSpan(from, u.Component, g.Kind.String(), g.Name, bytes)
 	}
 }
 
 // End records the operation that began at from on so many bytes.
 func (u *Uses) End(from int64, g *Algorithm, bytes int64) {
 	if u.Trace != nil {
-		u.Trace.Span(from, u.Component, g.Kind.String(), g.Name, trace.None, bytes)
+		u.Trace.Span(from, u.Component, g.Kind.String(), g.Name, bytes)
 	}
 }
 
