@@ -6,36 +6,14 @@ import (
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/coll/colltest"
 	"github.com/ompi-go/ompi-go/core"
-	"github.com/ompi-go/ompi-go/pml"
 )
-
-// instant is a PML on which everything is done at once and nothing moves, so that what is counted is the component's own.
-type instant struct {
-	pml.Module
-	req core.Request
-}
-
-func (p *instant) Start(*core.Request) error                                 { return nil }
-func (p *instant) Cancel(*core.Request) error                                { return nil }
-func (p *instant) Send(*core.Channel, core.Buffer, int, int, pml.Mode) error { return nil }
-func (p *instant) Recv(*core.Channel, core.Buffer, int, int) (core.Status, error) {
-	return core.EmptyStatus(), nil
-}
-func (p *instant) Isend(ch *core.Channel, b core.Buffer, dest, tag int, _ pml.Mode) *core.Request {
-	return &p.req
-}
-func (p *instant) Irecv(ch *core.Channel, b core.Buffer, source, tag int) *core.Request {
-	return &p.req
-}
 
 func TestNoAllocationsAfterTheFirstCall(t *testing.T) {
 	const n = 6
 	f := colltest.NewFabric(n, 0)
-	reg, params := params(t)
-	c := f.Comm(1, shuffled(n), 0)
-	p := new(instant)
-	p.req.Owner, p.req.Engine, p.req.Comm = p, c.Engine, c
-	c.Engine.Complete(&p.req.Completion)
+	reg, params := colltest.Params(t)
+	c := f.Comm(1, colltest.Shuffled(n), 0)
+	p := colltest.NewInstant(c)
 	fs, err := coll.Open(reg, params, &coll.Env{Params: params, PML: p})
 	if err != nil {
 		t.Fatal(err)

@@ -7,48 +7,17 @@ import (
 	_ "github.com/ompi-go/ompi-go/coll/basic"
 	"github.com/ompi-go/ompi-go/coll/colltest"
 	"github.com/ompi-go/ompi-go/core"
-	"github.com/ompi-go/ompi-go/mca"
 )
-
-// params are the parameters with the given settings, name and value in turn.
-func params(t *testing.T, settings ...string) (*mca.Registry, *mca.Params) {
-	t.Helper()
-	reg, err := mca.NewRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var in mca.Input
-	for i := 0; i < len(settings); i += 2 {
-		in.Settings = append(in.Settings, mca.CommandLine(settings[i], settings[i+1]))
-	}
-	p, err := mca.Load(reg, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reg, p
-}
-
-// shuffled are n job ranks in an order of no meaning, so that no algorithm takes a rank for a job rank.
-func shuffled(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = (i*7 + 3) % n
-		if n%7 == 0 {
-			out[i] = n - 1 - i
-		}
-	}
-	return out
-}
 
 // table is the table of a communicator over all ranks of f as job rank self sees it.
 func table(t *testing.T, f *colltest.Fabric, n, self int, settings ...string) (*coll.Table, *core.Comm) {
-	reg, p := params(t, settings...)
+	reg, p := colltest.Params(t, settings...)
 	fs, err := coll.Open(reg, p, &coll.Env{Params: p, PML: f.Rank(self)})
 	if err != nil {
 		t.Error(err)
 		return nil, nil
 	}
-	c := f.Comm(3, shuffled(n), self)
+	c := f.Comm(3, colltest.Shuffled(n), self)
 	tbl, err := coll.Select(fs, c)
 	if err != nil {
 		t.Error(err)

@@ -113,7 +113,7 @@ func TestNothingIsLeftInTheCallersBuffers(t *testing.T) {
 		}, 1},
 	} {
 		f := colltest.NewFabric(n, 4096)
-		f.Kill(shuffled(n)[tc.dead])
+		f.Kill(colltest.Shuffled(n)[tc.dead])
 		f.Run(func(self int) {
 			tbl, c := table(t, f, n, self)
 			if c.MyRank != 0 {

@@ -28,21 +28,12 @@ type world struct {
 // newWorld makes n ranks with the given settings, name and value in turn.
 func newWorld(t testing.TB, n int, settings ...string) *world {
 	t.Helper()
-	reg, err := mca.NewRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var in mca.Input
-	for i := 0; i < len(settings); i += 2 {
-		in.Settings = append(in.Settings, mca.CommandLine(settings[i], settings[i+1]))
-	}
-	w := &world{t: t, n: n, fabric: colltest.NewFabric(n, 4096)}
-	if w.params, err = mca.Load(reg, in); err != nil {
-		t.Fatal(err)
-	}
+	reg, params := colltest.Params(t, settings...)
+	w := &world{t: t, n: n, fabric: colltest.NewFabric(n, 4096), params: params}
 	jobs, memory := rte.NewHub(n), shm.NewHub(n)
 	for r := range n {
 		env := &coll.Env{Params: w.params, Job: jobs.Job(r), PML: w.fabric.Rank(r)}
+		var err error
 		env.Shm, err = shm.Open(shm.Config{Job: env.Job, Engine: w.fabric.Comm(0, []int{r}, r).Engine, Hub: memory})
 		if err != nil {
 			t.Fatal(err)
@@ -54,18 +45,6 @@ func newWorld(t testing.TB, n int, settings ...string) *world {
 		w.envs, w.list = append(w.envs, env), append(w.list, fs)
 	}
 	return w
-}
-
-// shuffled are all job ranks in an order of no meaning, so that nothing takes a rank for a job rank.
-func (w *world) shuffled() []int {
-	out := make([]int, w.n)
-	for i := range out {
-		out[i] = (i*7 + 3) % w.n
-		if w.n%7 == 0 {
-			out[i] = w.n - 1 - i
-		}
-	}
-	return out
 }
 
 // comm makes rank self's part of a communicator.
@@ -82,7 +61,7 @@ func (w *world) comm(k uint32, members []int, self int) (*coll.Table, *core.Comm
 // run calls body on all ranks with a communicator of all of them, which it closes afterwards.
 func (w *world) run(body func(rank int, tbl *coll.Table, c *core.Comm)) {
 	w.fabric.Run(func(self int) {
-		tbl, c := w.comm(3, w.shuffled(), self)
+		tbl, c := w.comm(3, colltest.Shuffled(w.n), self)
 		if tbl == nil {
 			return
 		}

@@ -8,23 +8,7 @@ import (
 	"github.com/ompi-go/ompi-go/coll/colltest"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
-	"github.com/ompi-go/ompi-go/pml"
 )
-
-// instant is a PML on which everything is done at once and nothing moves, so that what is counted is the component's own.
-type instant struct {
-	pml.Module
-	req core.Request
-}
-
-func (p *instant) Start(*core.Request) error                                 { return nil }
-func (p *instant) Cancel(*core.Request) error                                { return nil }
-func (p *instant) Send(*core.Channel, core.Buffer, int, int, pml.Mode) error { return nil }
-func (p *instant) Recv(*core.Channel, core.Buffer, int, int) (core.Status, error) {
-	return core.EmptyStatus(), nil
-}
-func (p *instant) Isend(*core.Channel, core.Buffer, int, int, pml.Mode) *core.Request { return &p.req }
-func (p *instant) Irecv(*core.Channel, core.Buffer, int, int) *core.Request           { return &p.req }
 
 // floats are n numbers, of which every second counts if there are gaps.
 func floats(t *testing.T, n int, gaps bool) core.Buffer {
@@ -46,12 +30,10 @@ func TestNoAllocationsAfterTheFirstCall(t *testing.T) {
 	const n, block = 6, 300
 	sum := core.NewRawOp(true, func(in, inout unsafe.Pointer, n int, t *datatype.Type) {})
 	for i := range most() {
-		reg, params := params(t, forced(i)...)
+		reg, params := colltest.Params(t, forced(i)...)
 		f := colltest.NewFabric(n, 0)
-		c := f.Comm(1, shuffled(n), 0)
-		p := new(instant)
-		p.req.Owner, p.req.Engine, p.req.Comm = p, c.Engine, c
-		c.Engine.Complete(&p.req.Completion)
+		c := f.Comm(1, colltest.Shuffled(n), 0)
+		p := colltest.NewInstant(c)
 		fs, err := coll.Open(reg, params, &coll.Env{Params: params, PML: p})
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ type tables struct {
 }
 
 func newTables(t *testing.T, n int, settings ...string) *tables {
-	reg, p := params(t, settings...)
+	reg, p := colltest.Params(t, settings...)
 	f := colltest.NewFabric(n, 40)
 	return &tables{t, n, f, func(self int) (*coll.Table, *core.Comm) {
 		fs, err := coll.Open(reg, p, &coll.Env{Params: p, PML: f.Rank(self)})
@@ -29,7 +29,7 @@ func newTables(t *testing.T, n int, settings ...string) *tables {
 			t.Error(err)
 			return nil, nil
 		}
-		c := f.Comm(3, shuffled(n), self)
+		c := f.Comm(3, colltest.Shuffled(n), self)
 		tbl, err := coll.Select(fs, c)
 		if err != nil {
 			t.Error(err)

@@ -10,44 +10,13 @@ import (
 	"github.com/ompi-go/ompi-go/coll/colltest"
 	_ "github.com/ompi-go/ompi-go/coll/tuned"
 	"github.com/ompi-go/ompi-go/core"
-	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/metrics"
 )
-
-// params are the parameters with the given settings, name and value in turn.
-func params(t testing.TB, settings ...string) (*mca.Registry, *mca.Params) {
-	t.Helper()
-	reg, err := mca.NewRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var in mca.Input
-	for i := 0; i < len(settings); i += 2 {
-		in.Settings = append(in.Settings, mca.CommandLine(settings[i], settings[i+1]))
-	}
-	p, err := mca.Load(reg, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reg, p
-}
-
-// shuffled are n job ranks in an order of no meaning, so that no algorithm takes a rank for a job rank.
-func shuffled(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = (i*7 + 3) % n
-		if n%7 == 0 {
-			out[i] = n - 1 - i
-		}
-	}
-	return out
-}
 
 // start runs ranks over a fabric on which messages above a few bytes wait for their receiver.
 func start(used *uses, settings ...string) colltest.Start {
 	return func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
-		reg, p := params(t, settings...)
+		reg, p := colltest.Params(t, settings...)
 		f := colltest.NewFabric(n, 40)
 		f.Run(func(self int) {
 			fs, err := coll.Open(reg, p, &coll.Env{Params: p, PML: f.Rank(self)})
@@ -55,7 +24,7 @@ func start(used *uses, settings ...string) colltest.Start {
 				t.Error(err)
 				return
 			}
-			c := f.Comm(3, shuffled(n), self)
+			c := f.Comm(3, colltest.Shuffled(n), self)
 			tbl, err := coll.Select(fs, c)
 			if err != nil {
 				t.Error(err)
