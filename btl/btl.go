@@ -102,6 +102,11 @@ type Placer interface {
 	Placed(peer int, hdr []byte, n int, err error)
 }
 
+// Diverter is an optional ability of a module whose peers may stop in the middle of a payload that goes to a Placer's memory. Divert has it let
+// go of that memory at once, telling the Placers err; what is still to come is thrown away. It is called when the instance has been
+// cancelled: a peer may never send the rest, and who receives is to get the buffer back.
+type Diverter interface{ Divert(err error) }
+
 // Dispatch is an instance's table of handlers by tag, shared by its BTLs.
 type Dispatch struct{ Handlers [256]Handler }
 

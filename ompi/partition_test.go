@@ -1,6 +1,8 @@
 package ompi_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -29,6 +31,13 @@ func partitionedRounds(w *ompi.Comm, sparts, rparts, each int) error {
 	var m must
 	const rounds = 6
 	b := make([]byte, sparts*each)
+	var want [rounds][]byte
+	for round := range rounds {
+		want[round] = make([]byte, len(b))
+		for i := range b {
+			want[round][i] = byte(i*7 + round)
+		}
+	}
 	if w.Rank() == 1 {
 		r := w.PrecvInit(ompi.Slice(b), rparts, 0, 7)
 		for round := range rounds {
@@ -41,15 +50,11 @@ func partitionedRounds(w *ompi.Comm, sparts, rparts, each int) error {
 					m.ok(err)
 				}
 				lo, hi := k*len(b)/rparts, (k+1)*len(b)/rparts
-				for i := lo; i < hi; i++ {
-					m.that(b[i] == byte(i*7+round), "round %d: byte %d of arrived partition %d is %d", round, i, k, b[i])
-				}
+				m.that(bytes.Equal(b[lo:hi], want[round][lo:hi]), "round %d: arrived partition %d is wrong", round, k)
 			}
 			st, err := r.Wait()
 			m.that(err == nil && st.Source == 0 && st.Tag == 7 && st.Bytes() == int64(len(b)), "round %d: %+v, %v", round, st, err)
-			for i := range b {
-				m.that(b[i] == byte(i*7+round), "round %d: byte %d is %d", round, i, b[i])
-			}
+			m.that(bytes.Equal(b, want[round]), "round %d: not what was sent", round)
 		}
 		m.ok(r.Free())
 		return m.err
@@ -58,9 +63,7 @@ func partitionedRounds(w *ompi.Comm, sparts, rparts, each int) error {
 	for round := range rounds {
 		m.ok(r.Start())
 		ready := func(k int) error {
-			for i := k * each; i < (k+1)*each; i++ {
-				b[i] = byte(i*7 + round)
-			}
+			copy(b[k*each:(k+1)*each], want[round][k*each:])
 			return r.Pready(k)
 		}
 		switch round % 3 {
@@ -473,4 +476,69 @@ func TestPartitionAggregation(t *testing.T) {
 		m.that(n < parts/10, "%d messages for %d partitions", n, parts)
 		return m.err
 	})
+}
+
+// TestPartitionedAfterCancel: a round begun after the job was cancelled ends, though messages for it had come before.
+func TestPartitionedAfterCancel(t *testing.T) {
+	for _, btl := range []string{"self,sm", "self,tcp"} {
+		ctx, cancel := context.WithCancel(context.Background())
+		sent := make(chan struct{})
+		over := make(chan error, 1)
+		go func() {
+			over <- ompi.Run(ctx, 2, func(w *ompi.Comm) error {
+				b := make([]byte, 400_000)
+				if w.Rank() == 0 {
+					r := w.PsendInit(ompi.Slice(b), 2, 1, 7)
+					for range 2 {
+						if err := r.Start(); err != nil {
+							return err
+						}
+						for k := range 2 {
+							if err := r.Pready(k); err != nil {
+								return err
+							}
+						}
+						if _, err := r.Wait(); err != nil {
+							return nil
+						}
+					}
+					return errors.New("the second round is over")
+				}
+				r := w.PrecvInit(ompi.Slice(b), 16, 0, 7)
+				if err := r.Start(); err != nil {
+					return err
+				}
+				if _, err := r.Wait(); err != nil {
+					return err
+				}
+				for range 1000 { // the second round announces itself
+					if _, _, err := w.Iprobe(0, 1); err != nil {
+						return err
+					}
+					time.Sleep(10 * time.Microsecond)
+				}
+				close(sent)
+				for err := error(nil); err == nil; {
+					_, _, err = w.Iprobe(0, 1)
+				}
+				if err := r.Start(); err != nil {
+					return nil
+				}
+				if _, err := r.Wait(); err == nil {
+					return errors.New("a round after the cancellation is over without error")
+				}
+				return nil
+			}, ompi.WithParam("btl", btl))
+		}()
+		<-sent
+		cancel()
+		select {
+		case err := <-over:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", btl, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: the round does not end", btl)
+		}
+	}
 }

@@ -339,6 +339,19 @@ func (m *module) Flush() bool {
 	return out
 }
 
+// Divert implements btl.Diverter.
+func (m *module) Divert(err error) {
+	for _, ep := range m.eps {
+		if ep == nil {
+			continue
+		}
+		for _, l := range ep.links {
+			l.bulk.divert(ep, err)
+			l.cut.divert(ep, err)
+		}
+	}
+}
+
 // Close says BYE where Flush has not, as far as sockets take it, and closes everything. Fragments still owned are given back.
 func (m *module) Close() error {
 	if m.closed {

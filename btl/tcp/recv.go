@@ -37,6 +37,7 @@ type bulk struct {
 	dst    []byte
 	have   int
 	placer btl.Placer // who gave dst; nil: it is from the pool
+	waste  bool       // nobody wants it any more
 	tag    btl.Tag
 	from   uint8
 	hdrLen uint8
@@ -55,6 +56,16 @@ func (b *bulk) abort(ep *endpoint, err error) {
 	if placer != nil {
 		placer.Placed(ep.proc.Rank, b.hdr[:b.hdrLen], n, err)
 	}
+}
+
+// divert takes the memory of a placer out of it.
+func (b *bulk) divert(ep *endpoint, err error) {
+	if !b.active() || b.placer == nil {
+		return
+	}
+	placer, n := b.placer, len(b.dst)
+	b.dst, b.placer, b.waste = ep.m.pool.get(n), nil, true
+	placer.Placed(ep.proc.Rank, b.hdr[:b.hdrLen], n, err)
 }
 
 // receive reads until the socket is empty, or enough for one pass, and delivers what is complete. It returns how many system calls
@@ -227,7 +238,7 @@ func (l *link) bulkBegin(f *frame, hdr, here []byte) {
 	} else {
 		b.tag, b.hdrLen = f.tag, f.hdrLen
 		copy(b.hdr[:], hdr)
-		b.placer, b.dst = nil, nil
+		b.placer, b.dst, b.waste = nil, nil, false
 		if p, ok := l.m.env.Dispatch.Handlers[f.tag].(btl.Placer); ok {
 			if b.dst = p.Place(l.ep.proc.Rank, b.hdr[:b.hdrLen], n); b.dst != nil {
 				b.placer = p
@@ -260,7 +271,9 @@ func (l *link) bulkFinish() {
 		placer.Placed(rank, b.hdr[:b.hdrLen], len(dst), nil)
 		return
 	}
-	l.m.env.Dispatch.Handlers[b.tag].Receive(rank, b.hdr[:b.hdrLen], dst)
+	if !b.waste {
+		l.m.env.Dispatch.Handlers[b.tag].Receive(rank, b.hdr[:b.hdrLen], dst)
+	}
 	l.m.pool.put(dst)
 }
 

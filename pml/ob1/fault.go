@@ -1,6 +1,9 @@
 package ob1
 
-import "github.com/ompi-go/ompi-go/core"
+import (
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+)
 
 // ProcFailed implements pml.Module: what waits for a dead process ends with ErrProcFailed. Whole messages that it sent before can
 // still be received.
@@ -58,7 +61,14 @@ func (o *module) ProcFailed(p *core.Proc) {
 }
 
 // Cancelled implements pml.Canceller.
-func (o *module) Cancelled(err *core.Error) { o.endLongFreed(err, func(*peer) bool { return true }) }
+func (o *module) Cancelled(err *core.Error) {
+	o.endLongFreed(err, func(*peer) bool { return true })
+	for _, m := range o.bml.Modules() {
+		if d, ok := m.(btl.Diverter); ok {
+			d.Divert(err)
+		}
+	}
+}
 
 // endLongFreed ends the long messages under way with some peers on communicators that have been freed meanwhile (MPI-3.1 §6.4.3).
 func (o *module) endLongFreed(err *core.Error, with func(*peer) bool) {

@@ -70,3 +70,31 @@ func TestPlacedAfterFree(t *testing.T) {
 		}
 	}
 }
+
+// TestLongAfterRevoke: a long message that has announced itself is not waited for once its communicator is of no use: its sender
+// has given up. That holds for a receive posted then, and for one of a message that a probe has taken before.
+func TestLongAfterRevoke(t *testing.T) {
+	for _, probed := range []bool{false, true} {
+		s := btltest.NewScript()
+		w := newWorld(t, 2, s, Options{Depth: 4}, false)
+		w.ranks[0].send(newMemory(t, 9000, 1, false), 1, 1, pml.Standard)
+		s.Deliver(s.Frames()[0]) // RNDV
+		r := w.ranks[1]
+		m := newMemory(t, 9000, -1, false)
+		var q *core.Request
+		if probed {
+			msg, err := r.o.Improbe(r.channel(0, false), 0, 1)
+			if msg == nil || err != nil {
+				t.Fatalf("%v, %v", msg, err)
+			}
+			r.revoke(0)
+			q = r.o.Imrecv(msg, m.buf)
+		} else {
+			r.revoke(0)
+			q = r.recv(m, 0, 1)
+		}
+		if !q.Done() || core.ClassOf(q.Status.Err) != core.ErrRevoked {
+			t.Errorf("probed %v: done %v, %v", probed, q.Done(), q.Status.Err)
+		}
+	}
+}

@@ -59,6 +59,10 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 // beginLong: a receive has matched a long message of which payload has come.
 func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32, x rndv, payload []byte) {
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
+	if r.ch.fault != nil { // a probe had matched it before; its sender has given up
+		r.FinishErr(r.ch.fault)
+		return
+	}
 	p, err := o.connect(r.ch, int(source))
 	if err != nil {
 		r.FinishErr(err)

@@ -112,6 +112,10 @@ func (r *recvReq) Cancel(*core.Request) error {
 // post matches a receive with the earliest message that waits for it, or lets it wait.
 func (o *module) post(r *recvReq, m *channel, buf core.Buffer, source, tag int) {
 	r.prepare(o, m, buf, source, tag)
+	if m.fault != nil { // before the look at what has come: the rest of a long message would not
+		r.FinishErr(m.fault)
+		return
+	}
 	if s := m.unexp.find(r.source, r.tag); s != nil {
 		m.unexp.remove(s)
 		o.stats.Matches++
