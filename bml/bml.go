@@ -37,6 +37,7 @@ type Path struct {
 	Inline    btl.InlineSender // nil: cannot
 	MaxInline int              // 0 when Inline is nil
 	Get       btl.Getter       // nil: cannot
+	Put       btl.Putter       // nil: cannot
 	NoGet     bool             // the peer found that it cannot Get from us
 	Reg       btl.Registrar    // nil: no registration needed or possible
 	Weight    float64          // share of bandwidth among the endpoint's send paths

@@ -116,6 +116,12 @@ type Limits struct {
 	RndvEager   int64 // payload that travels with a rendezvous header
 	MaxSend     int64 // largest fragment (header included)
 	MinGet      int64 // messages from this size on are fetched by Get when both ends allow it
+	MinPut      int64 // likewise written by Put
+	MinShared   int64 // Gets from this size on can be shared between both ends (Transfer.Shared); 0: none can
+	MinPipeline int64 // messages from this size on may go by the pipeline protocol
+	PipeSend    int64 // of those, what travels by fragments while the first registrations are made
+	PipeFrag    int64 // the piece that is registered and transferred at once; 0: the whole
+	Pinned      bool  // registrations are kept for later messages: no pipeline is needed to hide them
 	Latency     int   // µs, for choosing the eager list
 	Bandwidth   int   // Mbit/s, for weights
 	Exclusivity int   // only the most exclusive reachable BTLs are used for a peer
@@ -178,15 +184,42 @@ type MemHandle struct{ A, B uint64 }
 // MemHandleSize is a MemHandle on the wire.
 const MemHandleSize = 16
 
-// Registrar is a module whose Get or Put need memory to be registered. The registration keeps the memory alive.
+// Registrar is a module whose Get or Put need memory to be registered, at both ends. The registration keeps the memory alive.
+// Registering the same memory often may be cheap: what it costs is the module's business (package rcache helps).
 type Registrar interface {
 	Register(mem unsafe.Pointer, n int64) (MemHandle, error)
 	Deregister(h MemHandle)
 }
 
+// Transfer describes a read (Get) or write (Put) of a peer's registered memory. It is part of a long-lived object of the upper layer
+// and never allocated per message.
+type Transfer struct {
+	Owner  Transferrer
+	Local  unsafe.Pointer // of N bytes, alive until the transfer is over
+	Mem    MemHandle      // registration of the local memory; zero: none, which modules may refuse with ErrNotSupported
+	MemOff int64          // where Local lies in Mem
+	N      int64
+	Remote MemHandle // the peer's memory, as the peer registered it
+	Off    int64     // from the beginning of Remote
+	Shared bool      // Get only: the peer is to copy a part of it, see Limits.MinShared
+	Next   *Transfer // for whoever owns the transfer now
+	State  uint64    // for the BTL that owns it
+}
+
+// Transferrer is told about the end of a transfer that was not done at once.
+type Transferrer interface {
+	TransferDone(t *Transfer, err error)
+}
+
 // Getter is an endpoint that can read a peer's memory.
 type Getter interface {
-	// Get copies n bytes at offset off of the peer's registered memory to local. It is done when it returns nil.
-	// ErrNotSupported: not this way; any other error: the peer or its memory is gone.
-	Get(local unsafe.Pointer, n int64, remote MemHandle, off int64) error
+	// Get copies t.N bytes of the peer's memory to t.Local. done: it is over, and no completion follows; otherwise t belongs to the
+	// BTL until t.Owner.TransferDone. ErrAgain: nothing was taken, no room now. ErrNotSupported: not this way, copy instead; any
+	// other error: the peer or its memory is gone. TransferDone tells the same errors, but ErrAgain.
+	Get(t *Transfer) (done bool, err error)
+}
+
+// Putter is an endpoint that can write a peer's memory; the rules are Get's. When it is over, the bytes are in place.
+type Putter interface {
+	Put(t *Transfer) (done bool, err error)
 }

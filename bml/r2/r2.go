@@ -99,6 +99,7 @@ func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path 
 		path.Inline, path.MaxInline = s, s.MaxInline()
 	}
 	path.Get, _ = ep.(btl.Getter)
+	path.Put, _ = ep.(btl.Putter)
 	path.Reg, _ = mod.(btl.Registrar)
 	return path
 }

@@ -108,11 +108,11 @@ func TestScriptGet(t *testing.T) {
 	mem := []byte("0123456789")
 	h, _ := reg.Register(ptr(mem), int64(len(mem)))
 	got := make([]byte, 4)
-	if err := ep.(btl.Getter).Get(ptr(got), 4, h, 3); err != nil || string(got) != "3456" {
+	if _, err := ep.(btl.Getter).Get(&btl.Transfer{Local: ptr(got), N: 4, Remote: h, Off: 3}); err != nil || string(got) != "3456" {
 		t.Errorf("Get: %q, %v", got, err)
 	}
 	reg.Deregister(h)
-	if err := ep.(btl.Getter).Get(ptr(got), 4, h, 3); err == nil {
+	if _, err := ep.(btl.Getter).Get(&btl.Transfer{Local: ptr(got), N: 4, Remote: h, Off: 3}); err == nil {
 		t.Error("Get from memory that is not registered any more")
 	}
 }

@@ -33,8 +33,7 @@ func testGet(t *testing.T, cfg Config) {
 	get := func(h btl.MemHandle, off, n int64) ([]byte, error) {
 		dst := make([]byte, n+1)
 		dst[n] = 0xa5
-		var err error
-		p.from.Do(func() { err = g.Get(unsafe.Pointer(&dst[0]), n, h, off) })
+		err := p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: n, Remote: h, Off: off}, g.Get)
 		if dst[n] != 0xa5 {
 			t.Errorf("Get(%d, +%d) wrote behind its end", off, n)
 		}
@@ -83,4 +82,94 @@ func testGet(t *testing.T, cfg Config) {
 		t.Errorf("Get from memory registered again: %v", err)
 	}
 	p.to.Do(func() { reg.Deregister(again) })
+}
+
+// transfer carries t out, with the local memory registered, and returns how it ended.
+func (p *pair) transfer(t testing.TB, x *btl.Transfer, start func(*btl.Transfer) (bool, error)) (err error) {
+	t.Helper()
+	reg := p.from.Module.(btl.Registrar)
+	p.from.Do(func() { x.Mem, err = reg.Register(x.Local, x.N+1) })
+	if err != nil {
+		t.Fatalf("Register of local memory: %v", err)
+	}
+	over := &transferEnd{}
+	x.Owner = over
+	p.Until(t, "room for a transfer", func() bool {
+		var done bool
+		p.from.Do(func() { done, err = start(x) })
+		if done || err != nil {
+			over.n = 1
+		}
+		return !errors.Is(err, btl.ErrAgain)
+	})
+	if err == nil {
+		p.Until(t, "the end of a transfer", func() bool { return over.n > 0 })
+		err = over.err
+	}
+	p.from.Do(func() { reg.Deregister(x.Mem) })
+	if over.n != 1 {
+		t.Errorf("a transfer ended %d times", over.n)
+	}
+	return err
+}
+
+type transferEnd struct {
+	n   int
+	err error
+}
+
+// TransferDone implements btl.Transferrer.
+func (e *transferEnd) TransferDone(_ *btl.Transfer, err error) { e.n, e.err = e.n+1, err }
+
+// testPut writes a peer's registered memory, and nothing beside it.
+func testPut(t *testing.T, cfg Config) {
+	p := newPair(t, cfg)
+	w, ok := p.ep.(btl.Putter)
+	if !ok {
+		t.Skip("no Put")
+	}
+	p.connect(t)
+	reg := p.to.Module.(btl.Registrar)
+	const size, guard = 1<<20 + 17, 64
+	dst := make([]byte, guard+size+guard)
+	var h btl.MemHandle
+	var err error
+	p.to.Do(func() { h, err = reg.Register(unsafe.Pointer(&dst[guard]), size) })
+	if err != nil {
+		t.Fatalf("Register: %v", err)
+	}
+	src := make([]byte, size+1)
+	want := make([]byte, len(dst))
+	put := func(off, n int64) error {
+		pattern(src, uint64(off+n))
+		return p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&src[0]), N: n, Remote: h, Off: off}, w.Put)
+	}
+	if errors.Is(put(0, 1), btl.ErrNotSupported) {
+		t.Skip("Put between these ranks")
+	}
+	copy(want[guard:], src[:1])
+	for _, r := range [][2]int64{{0, size}, {0, 0}, {1, 1}, {4095, 4098}, {size - 1, 1}, {size, 0}, {100, 1 << 16}} {
+		if err := put(r[0], r[1]); err != nil {
+			t.Errorf("Put(%d, +%d): %v", r[0], r[1], err)
+		}
+		copy(want[guard+r[0]:], src[:r[1]])
+		if !bytes.Equal(dst, want) {
+			t.Fatalf("Put(%d, +%d): wrong bytes", r[0], r[1])
+		}
+	}
+	for _, r := range [][2]int64{{0, size + 1}, {size, 1}, {-1, 1}, {1 << 62, 1}} {
+		if r[1] > size {
+			src = make([]byte, r[1]+1)
+		}
+		if err := put(r[0], r[1]); err == nil {
+			t.Errorf("Put(%d, +%d) into %d registered bytes succeeded", r[0], r[1], size)
+		}
+	}
+	p.to.Do(func() { reg.Deregister(h) })
+	if !cfg.RawHandles && put(0, 1) == nil {
+		t.Error("Put to memory that is not registered any more succeeded")
+	}
+	if !bytes.Equal(dst, want) {
+		t.Error("a Put that was refused has written")
+	}
 }

@@ -312,21 +312,30 @@ func (g *scriptGetter) Send(f *btl.Frag) (bool, error) { return g.e.Send(f) }
 // Send resolves what both halves have.
 func (b *scriptBoth) Send(f *btl.Frag) (bool, error) { return b.scriptInline.Send(f) }
 
-func (g *scriptGetter) Get(local unsafe.Pointer, n int64, remote btl.MemHandle, off int64) error {
+func (g *scriptGetter) Get(t *btl.Transfer) (bool, error) {
+	mem, err := g.memory("%d<-%d get %d at %d", t, func(s *Script) error { return s.getErr })
+	if err != nil {
+		return false, err
+	}
+	copy(unsafe.Slice((*byte)(t.Local), t.N), mem)
+	return true, nil
+}
+
+// memory logs a transfer and gives the peer's memory that it names.
+func (g *scriptGetter) memory(format string, t *btl.Transfer, failing func(*Script) error) ([]byte, error) {
 	s := g.e.m.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log = append(s.log, fmt.Sprintf("%d<-%d get %d at %d", g.e.m.env.Job.Rank(), g.e.to, n, off))
-	if s.getErr != nil {
-		return s.getErr
+	s.log = append(s.log, fmt.Sprintf(format, g.e.m.env.Job.Rank(), g.e.to, t.N, t.Off))
+	if err := failing(s); err != nil {
+		return nil, err
 	}
-	mem, ok := s.modules[g.e.to].memory[remote]
+	mem, ok := s.modules[g.e.to].memory[t.Remote]
 	if !ok {
-		return errors.New("btltest: this memory is not registered")
+		return nil, errors.New("btltest: this memory is not registered")
 	}
-	if off < 0 || n < 0 || off > int64(len(mem)) || n > int64(len(mem))-off {
-		return fmt.Errorf("btltest: bytes [%d,+%d) lie outside of the %d registered", off, n, len(mem))
+	if t.Off < 0 || t.N < 0 || t.Off > int64(len(mem)) || t.N > int64(len(mem))-t.Off {
+		return nil, fmt.Errorf("btltest: bytes [%d,+%d) lie outside of the %d registered", t.Off, t.N, len(mem))
 	}
-	copy(unsafe.Slice((*byte)(local), n), mem[off:])
-	return nil
+	return mem[t.Off : t.Off+t.N], nil
 }

@@ -27,6 +27,7 @@ func Run(t *testing.T, cfg Config) {
 		{"Flood", testFlood},
 		{"Recursion", testRecursion},
 		{"Get", testGet},
+		{"Put", testPut},
 		{"Flush", testFlush},
 		{"CloseInFlight", testCloseInFlight},
 		{"Wake", testWake},

@@ -237,18 +237,39 @@ func (m *module) find(h btl.MemHandle) *registration {
 	return &m.memory[h.A]
 }
 
-func (ep *endpoint) Get(local unsafe.Pointer, n int64, remote btl.MemHandle, off int64) error {
-	r := (*module)(ep).find(remote)
+// remote gives the memory that t names at the other end, which is here.
+func (ep *endpoint) remote(t *btl.Transfer) ([]byte, error) {
+	r := (*module)(ep).find(t.Remote)
 	if r == nil {
-		return errHandle
+		return nil, errHandle
 	}
-	if off < 0 || n < 0 || off > r.size || n > r.size-off {
-		return fmt.Errorf("btl self: bytes [%d,+%d) lie outside of the %d registered", off, n, r.size)
+	if t.Off < 0 || t.N < 0 || t.Off > r.size || t.N > r.size-t.Off {
+		return nil, fmt.Errorf("btl self: bytes [%d,+%d) lie outside of the %d registered", t.Off, t.N, r.size)
 	}
-	if n > 0 {
-		copy(unsafe.Slice((*byte)(local), n), unsafe.Slice((*byte)(unsafe.Add(r.mem, off)), n))
+	if t.N == 0 {
+		return nil, nil
 	}
-	return nil
+	return unsafe.Slice((*byte)(unsafe.Add(r.mem, t.Off)), t.N), nil
+}
+
+// Get implements btl.Getter.
+func (ep *endpoint) Get(t *btl.Transfer) (bool, error) {
+	b, err := ep.remote(t)
+	if err != nil {
+		return false, err
+	}
+	copy(unsafe.Slice((*byte)(t.Local), len(b)), b)
+	return true, nil
+}
+
+// Put implements btl.Putter.
+func (ep *endpoint) Put(t *btl.Transfer) (bool, error) {
+	b, err := ep.remote(t)
+	if err != nil {
+		return false, err
+	}
+	copy(b, unsafe.Slice((*byte)(t.Local), len(b)))
+	return true, nil
 }
 
 // Flush reports whether everything has been delivered.
@@ -276,5 +297,6 @@ var errClosed = errors.New("btl self: closed")
 var (
 	_ btl.InlineSender = (*endpoint)(nil)
 	_ btl.Getter       = (*endpoint)(nil)
+	_ btl.Putter       = (*endpoint)(nil)
 	_ btl.Registrar    = (*module)(nil)
 )

@@ -30,30 +30,41 @@ func (m *module) Deregister(h btl.MemHandle) {
 }
 
 // Get implements btl.Getter.
-func (ep *endpoint) Get(local unsafe.Pointer, n int64, remote btl.MemHandle, off int64) error {
+func (ep *endpoint) Get(t *btl.Transfer) (bool, error) { return ep.move(t, unix.SYS_PROCESS_VM_READV) }
+
+// Put implements btl.Putter.
+func (ep *endpoint) Put(t *btl.Transfer) (bool, error) { return ep.move(t, unix.SYS_PROCESS_VM_WRITEV) }
+
+// move carries a transfer out, by the system call that fits its direction where the peer is another process.
+func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
 	if ep.noCopy != nil {
-		return fmt.Errorf("%w: %w", btl.ErrNotSupported, ep.noCopy)
+		return false, fmt.Errorf("%w: %w", btl.ErrNotSupported, ep.noCopy)
 	}
 	if ep.m.shm.InProcess() {
-		src, err := ep.peer.Registered(uint32(remote.A), uint32(remote.B), off, n)
+		mem, err := ep.peer.Registered(uint32(t.Remote.A), uint32(t.Remote.B), t.Off, t.N)
 		if err != nil {
-			return err
+			return false, err
 		}
-		copy(unsafe.Slice((*byte)(local), n), unsafe.Slice((*byte)(src), n))
-		return nil
+		theirs, ours := unsafe.Slice((*byte)(mem), t.N), unsafe.Slice((*byte)(t.Local), t.N)
+		if call == unix.SYS_PROCESS_VM_READV {
+			copy(ours, theirs)
+		} else {
+			copy(theirs, ours)
+		}
+		return true, nil
 	}
-	if off < 0 || n < 0 || uint64(off)+uint64(n) > remote.B {
-		return fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", off, n, ep.proc.Rank, remote.B)
+	if t.Off < 0 || t.N < 0 || uint64(t.Off)+uint64(t.N) > t.Remote.B {
+		return false, fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, t.Remote.B)
 	}
-	err := readPeer(ep.peer.PID(), local, remote.A+uint64(off), int(n))
+	err := copyPeer(call, ep.peer.PID(), t.Local, t.Remote.A+uint64(t.Off), int(t.N))
 	switch {
 	case err == nil:
-		return nil
+		return true, nil
 	case errors.Is(err, unix.ESRCH):
-		return fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
+		return false, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
 	default:
 		// The trial worked, and yet: perhaps this very memory cannot be read (EFAULT), perhaps the peer dropped its permissions.
-		return fmt.Errorf("%w: process_vm_readv: %w", btl.ErrNotSupported, err)
+		return false, fmt.Errorf("%w: process_vm_readv or writev: %w", btl.ErrNotSupported, err)
 	}
 }
 
@@ -62,11 +73,16 @@ const copyPiece = 1 << 20
 
 // readPeer copies n bytes at address remote of process pid to local.
 func readPeer(pid int, local unsafe.Pointer, remote uint64, n int) error {
+	return copyPeer(unix.SYS_PROCESS_VM_READV, pid, local, remote, n)
+}
+
+// copyPeer copies n bytes between local and address remote of process pid.
+func copyPeer(call uintptr, pid int, local unsafe.Pointer, remote uint64, n int) error {
 	for n > 0 {
 		k := min(n, copyPiece)
 		to := unix.Iovec{Base: (*byte)(local), Len: uint64(k)}
 		from := unix.RemoteIovec{Base: uintptr(remote), Len: k}
-		got, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid), uintptr(unsafe.Pointer(&to)), 1, uintptr(unsafe.Pointer(&from)), 1, 0)
+		got, _, errno := unix.RawSyscall6(call, uintptr(pid), uintptr(unsafe.Pointer(&to)), 1, uintptr(unsafe.Pointer(&from)), 1, 0)
 		if errno != 0 {
 			return errno
 		}

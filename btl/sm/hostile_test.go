@@ -190,11 +190,11 @@ func TestGetBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := make([]byte, 20)
-			if err := d.ep.Get(unsafe.Pointer(&got[0]), 4, h, 6); err != nil || string(got[:4]) != "6789" {
+			if _, err := d.ep.Get(&btl.Transfer{Local: unsafe.Pointer(&got[0]), N: 4, Remote: h, Off: 6}); err != nil || string(got[:4]) != "6789" {
 				t.Fatalf("Get: %q, %v", got[:4], err)
 			}
 			for _, c := range []struct{ n, off int64 }{{5, 6}, {11, 0}, {1, 10}, {-1, 0}, {1, -1}, {1 << 62, 1 << 62}} {
-				if err := d.ep.Get(unsafe.Pointer(&got[0]), c.n, h, c.off); err == nil {
+				if _, err := d.ep.Get(&btl.Transfer{Local: unsafe.Pointer(&got[0]), N: c.n, Remote: h, Off: c.off}); err == nil {
 					t.Errorf("Get of [%d, +%d) of 10 bytes", c.off, c.n)
 				}
 			}

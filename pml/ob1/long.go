@@ -97,7 +97,8 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		}
 	}
 	if readable && whole && r.got < r.want && r.isFlat {
-		err := p.path.Get.Get(unsafe.Add(r.Buf.Addr(), r.got), r.want-r.got, x.handle, r.got)
+		r.xfer = btl.Transfer{Local: unsafe.Add(r.Buf.Addr(), r.got), N: r.want - r.got, Remote: x.handle, Off: r.got}
+		_, err := p.path.Get.Get(&r.xfer)
 		switch {
 		case err == nil:
 			r.proto = protoRget

@@ -3,6 +3,7 @@ package ob1
 import (
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 )
@@ -30,9 +31,10 @@ type recvReq struct {
 	proto  protocol // how it comes: protoRndv or protoRget
 	ext    ext      // what its first frame said besides
 
-	placing int   // fragments that BTLs are writing into the buffer
-	coming  int64 // their bytes: got+coming <= want
-	over    bool  // failed: ends when placing is 0
+	xfer    btl.Transfer // the read of the sender's memory
+	placing int          // fragments that BTLs are writing into the buffer
+	coming  int64        // their bytes: got+coming <= want
+	over    bool         // failed: ends when placing is 0
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
