@@ -182,12 +182,18 @@ func (h Handle) Wait() {
 		}
 		return
 	}
-	if h.Active() { // with the token: no need of Hold's barrier
+	h.WaitLocked(&r.Completion)
+	e.Unlock()
+}
+
+// WaitLocked returns when c holds, which is true when the operation is complete, unless another goroutine has taken its outcome. The
+// caller holds the token, and holds it again on return.
+func (h Handle) WaitLocked(c progress.Cond) {
+	if r := h.R; h.Active() { // with the token: no need of Hold's barrier
 		r.driven++
-		e.WaitLocked(&r.Completion)
+		r.Engine.WaitLocked(c)
 		r.driven--
 	}
-	e.Unlock()
 }
 
 // Retired reports whether nobody holds the request any more, so that its owner may use the slot again. The caller holds the token.

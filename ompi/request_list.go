@@ -167,6 +167,7 @@ func WaitAll(reqs ...Request) error {
 }
 
 func waitAll(reqs []Request) error {
+	driveAll(reqs)
 	var errs []error
 	gone := false // one has failed so that others may never end
 	for n := range reqs {
@@ -188,6 +189,27 @@ func waitAll(reqs []Request) error {
 		}
 	}
 	return join(errs)
+}
+
+// driveAll waits for requests in order, in one hold of the token, unless another goroutine drives or something has failed.
+func driveAll(reqs []Request) {
+	n := 0
+	for n < len(reqs) && (reqs[n].c == nil || reqs[n].over()) {
+		n++
+	}
+	if n == len(reqs) {
+		return
+	}
+	e := reqs[n].h.R.Engine
+	if !e.TryDriver() {
+		return
+	}
+	for ; n < len(reqs) && !e.Alarmed(); n++ {
+		if r := &reqs[n]; !r.over() && r.h.R.Engine == e {
+			r.h.WaitLocked((*unlessAlarmed)(r.h.R))
+		}
+	}
+	e.Unlock()
 }
 
 // waitUnlessAlarmed waits for r, but not when something has failed: r may never end then.

@@ -63,7 +63,7 @@ type Stats struct {
 // and a goroutine rank that sleeps often wakes on another processor.
 type Engine struct {
 	// The first line is the token holder's.
-	mu      sync.Mutex   // the token
+	mu      token        // the token
 	want    atomic.Int32 // goroutines that wait for the token inside Lock
 	driving uint32       // atomic; 1: some goroutine has the driver's role; changed with the token held
 	tick    uint64
@@ -108,6 +108,7 @@ const housekeeping = 1024
 // New makes an engine.
 func New(cfg Config) *Engine {
 	e := &Engine{job: cfg.Job, procs: int32(min(runtime.GOMAXPROCS(0), runtime.NumCPU())), sleepAfter: cfg.SleepAfter, base: time.Now(), bell: make(chan struct{}, 1)}
+	e.mu.init(cfg.Job != nil)
 	e.mode = chooseIdle(cfg)
 	e.crowded = cfg.Job != nil && int32(cfg.LocalRanks) > e.procs
 	e.fds.every = housekeeping

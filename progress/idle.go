@@ -121,6 +121,9 @@ func (e *Engine) sleep(c Cond, show bool) {
 		e.job.n.Add(-1) // before asleep: who clears that counts this rank back
 	}
 	e.asleep.Store(how)
+	if show {
+		e.mu.barrier() // who completes c and gives the token back sees from now on that somebody sleeps
+	}
 	if e.dirty || e.outside.Load() != 0 { // the store above is a barrier
 		e.dirty = false
 		e.wakeDone()

@@ -41,7 +41,14 @@ func (e *Engine) Lock() {
 func (e *Engine) Unlock() {
 	dirty := e.dirty
 	e.dirty = false
-	e.mu.Unlock()
+	if e.mu.give() || e.parked.Load() != 0 {
+		e.unlockShared(dirty)
+	}
+}
+
+// unlockShared is the rest of Unlock when other goroutines wait, or once did.
+func (e *Engine) unlockShared(dirty bool) {
+	e.mu.settle()
 	if e.parked.Load() != 0 {
 		e.serve(dirty)
 	}
@@ -245,6 +252,7 @@ func (e *Engine) blockOn(w *waiter) {
 }
 
 func (e *Engine) enlist(c Cond) *waiter {
+	e.mu.share()
 	w := waiterPool.Get().(*waiter)
 	w.cond, w.chosen = c, false
 	select { // a signal left over from an earlier life
