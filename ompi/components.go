@@ -13,4 +13,5 @@ import (
 	_ "github.com/ompi-go/ompi-go/coll/sm"
 	_ "github.com/ompi-go/ompi-go/coll/tuned"
 	_ "github.com/ompi-go/ompi-go/pml/ob1"
+	_ "github.com/ompi-go/ompi-go/rcache/rb"
 )

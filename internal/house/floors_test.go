@@ -14,6 +14,7 @@ var floors = [][]string{
 	{"progress", "rte"},
 	{"core"},
 	{"shm"},
+	{"rcache"},
 	{"btl"},
 	{"bml"},
 	{"pml"},
@@ -27,7 +28,7 @@ var floors = [][]string{
 
 // frameworks are folders whose package is a contract and whose sub-folders are components. Components are known to ompi alone,
 // which imports them for their registration.
-var frameworks = []string{"btl", "bml", "pml", "coll"}
+var frameworks = []string{"rcache", "btl", "bml", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
 var libraries = []string{"coll/alg", "coll/rules"}
