@@ -14,6 +14,7 @@ var floors = [][]string{
 	{"progress", "rte"},
 	{"core"},
 	{"shm"},
+	{"rcache", "mpool"},
 	{"btl"},
 	{"bml"},
 	{"pml"},
@@ -27,7 +28,7 @@ var floors = [][]string{
 
 // frameworks are folders whose package is a contract and whose sub-folders are components. Components are known to ompi alone,
 // which imports them for their registration.
-var frameworks = []string{"btl", "bml", "pml", "coll"}
+var frameworks = []string{"rcache", "mpool", "btl", "bml", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
 var libraries = []string{"coll/alg", "coll/rules"}
@@ -37,7 +38,7 @@ var reserved = map[string][]string{
 	"internal/relaxed": {"core", "progress"},
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
-	"shm":              {"btl", "coll", "ompi"},
+	"shm":              {"btl", "coll", "mpool", "ompi"},
 }
 
 // publicAPI is what examples may import: they show what any program can do.
