@@ -14,6 +14,7 @@ var floors = [][]string{
 	{"progress", "rte"},
 	{"core"},
 	{"shm"},
+	{"unimem"},
 	{"rcache"},
 	{"btl"},
 	{"bml"},
@@ -38,7 +39,8 @@ var reserved = map[string][]string{
 	"internal/relaxed": {"core", "progress"},
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
-	"shm":              {"btl", "coll", "ompi"},
+	"shm":              {"unimem", "btl", "coll", "ompi"},
+	"unimem":           {"btl", "cmd/ompi-bench"},
 }
 
 // publicAPI is what examples may import: they show what any program can do.
