@@ -39,7 +39,9 @@ type Path struct {
 	Get       btl.Getter       // nil: cannot
 	Put       btl.Putter       // nil: cannot
 	NoGet     bool             // the peer found that it cannot Get from us
+	NoShared  bool             // likewise, of memory that Shares shares
 	Reg       btl.Registrar    // nil: no registration needed or possible
+	Shares    btl.Sharer       // nil: no memory is reached more easily than other
 	Weight    float64          // share of bandwidth among the endpoint's send paths
 	Counts    *Counts          // of the module and the peer's class
 }

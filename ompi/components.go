@@ -13,6 +13,9 @@ import (
 	_ "github.com/ompi-go/ompi-go/coll/self"
 	_ "github.com/ompi-go/ompi-go/coll/sm"
 	_ "github.com/ompi-go/ompi-go/coll/tuned"
+	_ "github.com/ompi-go/ompi-go/mpool/heap"
+	_ "github.com/ompi-go/ompi-go/mpool/huge"
+	_ "github.com/ompi-go/ompi-go/mpool/shm"
 	_ "github.com/ompi-go/ompi-go/pml/ob1"
 	_ "github.com/ompi-go/ompi-go/rcache/rb"
 )

@@ -58,6 +58,7 @@ type Instance struct {
 	news       deathNews
 	trace      tracing
 	userErrors userErrors
+	mem        memory
 	metrics    func() prometheus.Gatherer // made when first called
 }
 
@@ -150,6 +151,9 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 			env.ShmErr = err
 		}
 		i.shm, env.Shm = d, d
+	}
+	if err := i.mem.open(i); err != nil {
+		return err
 	}
 	for _, c := range reg.Components("btl") {
 		if !i.params.Selection("btl").Allows(c.Name()) {
@@ -476,6 +480,7 @@ func (i *Instance) teardown() error {
 	for _, m := range slices.Backward(i.modules) {
 		errs = append(errs, m.Close())
 	}
+	errs = append(errs, i.mem.close())
 	if i.shm != nil {
 		errs = append(errs, i.shm.Close())
 	}

@@ -36,6 +36,7 @@ func (i *Instance) sources() []metrics.Source {
 			list = append(list, s)
 		}
 	}
+	add(i.mem.source())
 	add(i.pml)
 	add(i.bml)
 	for _, m := range i.modules {

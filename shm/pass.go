@@ -22,7 +22,7 @@ import (
 // and the process at the other end (SO_PEERCRED). The asker shows a token made from the job's secret, and the owner's process must be that
 // of its card. A rank may have changed its user, so others than this one's are heard, too, but cannot keep anybody else waiting.
 
-// passer serves this rank's segment to its peers. Each asker has a goroutine, so that one that says nothing holds up nobody.
+// passer serves this rank's segment, and its Memory, to its peers. Each asker has a goroutine, so that one that says nothing holds up nobody.
 type passer struct {
 	ln     *net.UnixListener
 	stop   context.CancelFunc
@@ -126,16 +126,38 @@ func (d *Domain) serve(c *net.UnixConn) {
 	if _, err := io.ReadFull(c, b[:]); err != nil {
 		return
 	}
-	asker := int(int32(binary.LittleEndian.Uint32(b[:])))
-	if !d.Shares(asker) || !hmac.Equal(b[:], d.passToken(asker, d.job.Rank())) {
-		return
+	first := binary.LittleEndian.Uint32(b[:])
+	asker, fd := int(first&^wantsMemory), d.seg.fd
+	if first&wantsMemory == 0 {
+		if !d.Shares(asker) || !hmac.Equal(b[:], d.passToken(asker, d.job.Rank())) {
+			return
+		}
+	} else {
+		var number [4]byte
+		if _, err := io.ReadFull(c, number[:]); err != nil {
+			return
+		}
+		k := binary.LittleEndian.Uint32(number[:])
+		if !d.Shares(asker) || !hmac.Equal(b[:], d.memoryToken(asker, d.job.Rank(), k)) {
+			return
+		}
+		var err error
+		if fd, err = d.descriptorOf(k); err != nil {
+			return
+		}
+		defer unix.Close(fd)
 	}
-	_, _, _ = c.WriteMsgUnix([]byte{1}, unix.UnixRights(d.seg.fd), nil) // an asker that is gone needs no answer
+	_, _, _ = c.WriteMsgUnix([]byte{1}, unix.UnixRights(fd), nil) // an asker that is gone needs no answer
 }
 
 // fetch asks rank, whose process is pid, for its segment.
 func (d *Domain) fetch(rank, pid int) (int, error) {
-	fail := func(err error) (int, error) { return -1, fmt.Errorf("asking for its segment over a socket: %w", err) }
+	return d.ask(rank, pid, d.passToken(d.job.Rank(), rank))
+}
+
+// ask sends a request to rank, whose process is pid, and gives the descriptor that comes back.
+func (d *Domain) ask(rank, pid int, request []byte) (int, error) {
+	fail := func(err error) (int, error) { return -1, fmt.Errorf("asking for its memory over a socket: %w", err) }
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: d.passName(rank), Net: "unix"})
 	if err != nil {
 		return fail(err)
@@ -149,7 +171,7 @@ func (d *Domain) fetch(rank, pid int) (int, error) {
 	if int(cred.Pid) != pid {
 		return fail(fmt.Errorf("process %d answers where process %d should", cred.Pid, pid))
 	}
-	if _, err := conn.Write(d.passToken(d.job.Rank(), rank)); err != nil {
+	if _, err := conn.Write(request); err != nil {
 		return fail(err)
 	}
 	var b [1]byte

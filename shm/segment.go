@@ -69,10 +69,8 @@ func (d *Domain) openSegment() (err error) {
 	if size < head+pageSize {
 		return fmt.Errorf("shm: shm_segment_size %d is too small for %d local ranks", size, len(d.local))
 	}
-	// Growing a file beyond RLIMIT_FSIZE would not fail but kill the process by SIGXFSZ.
-	var lim unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &lim); err == nil && lim.Cur < uint64(size) {
-		return fmt.Errorf("shm: a shared segment of %d bytes exceeds this process's file size limit of %d (ulimit -f); raise it or lower shm_segment_size", size, lim.Cur)
+	if err := withinFileLimit(size); err != nil {
+		return fmt.Errorf("%w; raise it or lower shm_segment_size", err)
 	}
 	fd, err := d.sys.memfd("ompi-go", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -366,7 +364,7 @@ func (d *Domain) closeSegment() error {
 	}
 	for _, p := range d.peers {
 		if p != nil {
-			errs = append(errs, p.region.Unref())
+			errs = append(errs, p.unmapMemory(), p.region.Unref())
 		}
 	}
 	d.seg.opened.close()

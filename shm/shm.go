@@ -56,6 +56,7 @@ type Domain struct {
 	heap   map[Piece]heapPiece // in-process pieces
 	nextID Piece
 	mem    registrations
+	memory memories
 	closed bool
 }
 
@@ -207,6 +208,7 @@ type Peer struct {
 	file   fileID
 	pid    int
 	bell   bell
+	memory []*mapping // by number; guarded by the token
 }
 
 // PID is the peer's process id, 0 in-process.

@@ -101,6 +101,7 @@ func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path 
 	path.Get, _ = ep.(btl.Getter)
 	path.Put, _ = ep.(btl.Putter)
 	path.Reg, _ = mod.(btl.Registrar)
+	path.Shares, _ = mod.(btl.Sharer)
 	return path
 }
 

@@ -13,15 +13,16 @@ import (
 
 // endpoint is the way to one rank of this host.
 type endpoint struct {
-	m      *module
-	peer   *shm.Peer
-	proc   *core.Proc
-	ring   producer
-	inline int   // largest inline payload
-	noCopy error // why Get is not possible
-	dead   error
-	report *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
-	fenced atomic.Uint32   // target of the barrier where membarrier is missing
+	m        *module
+	peer     *shm.Peer
+	proc     *core.Proc
+	ring     producer
+	inline   int   // largest inline payload
+	noCopy   error // why process_vm_readv is not possible
+	unmapped int   // times that memory of the peer could not be mapped
+	dead     error
+	report   *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
+	fenced   atomic.Uint32   // target of the barrier where membarrier is missing
 }
 
 // connect makes the ring and offers it to the peer.

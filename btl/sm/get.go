@@ -11,7 +11,8 @@ import (
 )
 
 // Single copy. Between processes the receiver reads the sender's memory with process_vm_readv; between goroutine ranks it copies
-// from a registered address. A process needs no registration: its handle is the address, and the kernel checks it.
+// from a registered address. A process needs no registration: its handle is the address, and the kernel checks it. Memory that can be
+// mapped is just copied (region.go).
 
 // Register implements btl.Registrar.
 func (m *module) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
@@ -19,7 +20,7 @@ func (m *module) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
 		slot, gen := m.shm.Register(mem, n)
 		return btl.MemHandle{A: uint64(slot), B: uint64(gen)}, nil
 	}
-	return btl.MemHandle{A: uint64(uintptr(mem)), B: uint64(n)}, nil
+	return m.handleOf(mem, n), nil
 }
 
 // Deregister implements btl.Registrar.
@@ -30,10 +31,20 @@ func (m *module) Deregister(h btl.MemHandle) {
 }
 
 // Get implements btl.Getter.
-func (ep *endpoint) Get(t *btl.Transfer) (bool, error) { return ep.move(t, unix.SYS_PROCESS_VM_READV) }
+func (ep *endpoint) Get(t *btl.Transfer) (bool, error) {
+	if ok, err := ep.copyMapped(t, unix.SYS_PROCESS_VM_READV); ok {
+		return err == nil, err
+	}
+	return ep.move(t, unix.SYS_PROCESS_VM_READV)
+}
 
 // Put implements btl.Putter.
-func (ep *endpoint) Put(t *btl.Transfer) (bool, error) { return ep.move(t, unix.SYS_PROCESS_VM_WRITEV) }
+func (ep *endpoint) Put(t *btl.Transfer) (bool, error) {
+	if ok, err := ep.copyMapped(t, unix.SYS_PROCESS_VM_WRITEV); ok {
+		return err == nil, err
+	}
+	return ep.move(t, unix.SYS_PROCESS_VM_WRITEV)
+}
 
 // move carries a transfer out, by the system call that fits its direction where the peer is another process.
 func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
@@ -53,8 +64,8 @@ func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
 		}
 		return true, nil
 	}
-	if t.Off < 0 || t.N < 0 || uint64(t.Off)+uint64(t.N) > t.Remote.B {
-		return false, fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, t.Remote.B)
+	if err := ep.inside(t); err != nil {
+		return false, err
 	}
 	err := copyPeer(call, ep.peer.PID(), t.Local, t.Remote.A+uint64(t.Off), int(t.N))
 	switch {

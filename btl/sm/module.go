@@ -30,6 +30,8 @@ type module struct {
 	eps   []*endpoint
 	pids  []watch
 	gone  []*endpoint // of processes that had ended before they were first used: the next Poll says so
+
+	mapped, mappedBytes uint64 // transfers without a system call
 }
 
 // watch is a peer process whose death the kernel will report.
@@ -309,6 +311,7 @@ func (m *module) chooseCopy(ep *endpoint) {
 	switch {
 	case m.opt.SingleCopy == "none":
 		ep.noCopy = errors.New("btl_sm_single_copy_mechanism is none")
+		ep.unmapped = mapTrials
 	case m.shm.InProcess():
 	default:
 		if err := ep.peer.TryCMA(readPeer); err != nil {

@@ -15,7 +15,7 @@ var floors = [][]string{
 	{"core"},
 	{"shm"},
 	{"unimem"},
-	{"rcache"},
+	{"rcache", "mpool"},
 	{"btl"},
 	{"bml"},
 	{"pml"},
@@ -29,7 +29,7 @@ var floors = [][]string{
 
 // frameworks are folders whose package is a contract and whose sub-folders are components. Components are known to ompi alone,
 // which imports them for their registration.
-var frameworks = []string{"rcache", "btl", "bml", "pml", "coll"}
+var frameworks = []string{"rcache", "mpool", "btl", "bml", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
 var libraries = []string{"coll/alg", "coll/rules"}
@@ -39,7 +39,7 @@ var reserved = map[string][]string{
 	"internal/relaxed": {"core", "progress"},
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
-	"shm":              {"unimem", "btl", "coll", "ompi"},
+	"shm":              {"btl", "coll", "mpool", "ompi"},
 	"unimem":           {"btl", "cmd/ompi-bench"},
 }
 

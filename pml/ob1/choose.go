@@ -52,8 +52,13 @@ func choose(n int64, contiguous bool, mode pml.Mode, p *bml.Path, l *limits) pro
 	case n <= l.eager:
 		return protoEager
 	}
-	if contiguous && n > 0 && n > l.eager && n >= l.get && p.Get != nil && !p.NoGet {
+	if !p.NoGet && fetchable(n, contiguous, p, l) {
 		return protoRget
 	}
 	return protoRndv
+}
+
+// fetchable reports whether n bytes are worth being fetched over a path that can.
+func fetchable(n int64, contiguous bool, p *bml.Path, l *limits) bool {
+	return contiguous && n > 0 && n > l.eager && n >= l.get && p.Get != nil
 }

@@ -175,7 +175,7 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 		return
 	}
 	if a.flags&flagNoGet != 0 && s.proto == protoRget {
-		s.peer.path.NoGet = true
+		noGet(s.peer.path, s.mem)
 	}
 	if s.state == sendOut {
 		s.pending = 1 // the first fragment

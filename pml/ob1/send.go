@@ -215,6 +215,8 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 				s.proto = protoRndv
 			}
 		}
+	} else if s.proto == protoRndv && s.offerShared(buf, contiguous && !s.peer.differs, l) {
+		s.proto, frame = protoRget, typeRget
 	}
 	switch s.proto {
 	case protoRget:

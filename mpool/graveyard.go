@@ -1,0 +1,91 @@
+package mpool
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompi-go/ompi-go/internal/invariants"
+)
+
+// Graveyard keeps the addresses of freed mappings reserved until it is closed, so that who uses freed memory late hits nobody else's.
+// The memory itself goes at once. Under the build tag invariants the addresses cannot be touched any more; else a late read sees
+// zeros.
+type Graveyard struct {
+	mu     sync.Mutex // a leaf
+	graves []grave    // the oldest first
+	bytes  int64
+	closed bool
+}
+
+type grave struct {
+	base unsafe.Pointer
+	n    int64
+}
+
+// graveyardLimit bounds reserved address space: of 128 TiB that a process has. The oldest go first.
+const graveyardLimit = 1 << 42
+
+// Bury takes over a mapping of n bytes at base.
+func (g *Graveyard) Bury(base unsafe.Pointer, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return unmap(grave{base, n})
+	}
+	prot := unix.PROT_READ | unix.PROT_WRITE
+	if invariants.On {
+		prot = unix.PROT_NONE
+	}
+	if _, err := unix.MmapPtr(-1, 0, base, uintptr(n), prot, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED); err != nil {
+		return errors.Join(fmt.Errorf("mpool: reserving %d bytes of freed memory: %w", n, err), unmap(grave{base, n}))
+	}
+	g.graves = append(g.graves, grave{base, n})
+	g.bytes += n
+	var errs []error
+	for g.bytes > graveyardLimit {
+		errs = append(errs, g.release())
+	}
+	return errors.Join(errs...)
+}
+
+// release gives back the oldest addresses.
+func (g *Graveyard) release() error {
+	x := g.graves[0]
+	g.graves[0] = grave{}
+	g.graves = g.graves[1:]
+	g.bytes -= x.n
+	return unmap(x)
+}
+
+// Close gives the addresses back; mappings that come later are undone at once.
+func (g *Graveyard) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	var errs []error
+	for len(g.graves) > 0 {
+		errs = append(errs, g.release())
+	}
+	return errors.Join(errs...)
+}
+
+// Bytes is the address space that is reserved.
+func (g *Graveyard) Bytes() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.bytes
+}
+
+func unmap(x grave) error {
+	if err := unix.MunmapPtr(x.base, uintptr(x.n)); err != nil {
+		return fmt.Errorf("mpool: unmapping %d bytes: %w", x.n, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+// Package huge is the memory pool of huge pages: anonymous mappings of 2 MiB pages, which need fewer translations. Where the system
+// has none set aside (vm.nr_hugepages) it takes ordinary pages and asks the kernel to make huge ones of them.
+package huge
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/mpool"
+	"github.com/ompi-go/ompi-go/shm"
+)
+
+func init() { mca.Register(component{}) }
+
+type component struct{}
+
+// Options are the component's parameters.
+type Options struct {
+	Priority int `mca:"priority" default:"0" level:"6" help:"priority of this pool"`
+}
+
+func (component) Framework() string { return "mpool" }
+func (component) Name() string      { return "huge" }
+func (component) Options() any      { return &Options{} }
+
+// Open implements mpool.Component.
+func (component) Open(env *mpool.Env) (mpool.Pool, int, error) {
+	var o Options
+	if err := env.Params.Decode("mpool", "huge", &o); err != nil {
+		return nil, 0, err
+	}
+	return &pool{Meter: mpool.Meter{Pool: "huge"}, say: env.Say, mmap: unix.MmapPtr}, o.Priority, nil
+}
+
+type pool struct {
+	mpool.Meter
+	graves mpool.Graveyard
+	say    func(key, message string)
+	mmap   func(fd int, offset int64, addr unsafe.Pointer, length uintptr, prot int, flags int) (unsafe.Pointer, error)
+}
+
+const (
+	pageSize = 2 << 20
+	most     = 1 << 46
+	huge2M   = 21 << unix.MAP_HUGE_SHIFT
+)
+
+// Alloc implements mpool.Pool. Memory comes in pages of 2 MiB.
+func (p *pool) Alloc(n, align int64) (*core.Region, error) {
+	if err := mpool.CheckAlloc(n, align); err != nil {
+		return nil, err
+	}
+	if n > most || align > most {
+		p.Failed()
+		return nil, mpool.NoMem(n, unix.ENOMEM)
+	}
+	size := (max(n, 1) + pageSize - 1) &^ (pageSize - 1)
+	// Address space first: mmap alone promises no alignment.
+	base, err := shm.ReserveRange(size, max(align, pageSize))
+	if err == nil {
+		err = p.fill(base, size)
+	}
+	if err != nil {
+		p.Failed()
+		return nil, mpool.NoMem(n, err)
+	}
+	p.Allocated(n)
+	return core.NewRegion(core.RegionMapped, base, n, func(b unsafe.Pointer, _ int64) error {
+		p.Freed(n)
+		return p.graves.Bury(b, size)
+	}), nil
+}
+
+// fill puts memory under reserved addresses, huge pages or what there is.
+func (p *pool) fill(base unsafe.Pointer, size int64) error {
+	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED
+	_, hugeErr := p.mmap(-1, 0, base, uintptr(size), prot, flags|unix.MAP_HUGETLB|huge2M)
+	if hugeErr == nil {
+		return nil
+	}
+	_, err := p.mmap(-1, 0, base, uintptr(size), prot, flags)
+	if err != nil {
+		_ = unix.MunmapPtr(base, uintptr(size)) // the first error is the one to tell
+		return fmt.Errorf("mmap: %w", err)
+	}
+	p.say("mpool-huge", fmt.Sprintf("no pages of 2 MiB, using ordinary ones that the kernel may join: mmap with MAP_HUGETLB: %v; set vm.nr_hugepages", hugeErr))
+	_ = unix.Madvise(unsafe.Slice((*byte)(base), size), unix.MADV_HUGEPAGE) // EINVAL: a kernel that joins none
+	return nil
+}
+
+// Close implements mpool.Pool.
+func (p *pool) Close() error { return p.graves.Close() }
