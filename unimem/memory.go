@@ -3,10 +3,12 @@ package unimem
 import (
 	"fmt"
 	"slices"
+	"sync"
 )
 
-// heap gives out ranges of the dmable memory: first fit, neighbours joined. It is not for the hot path.
+// heap gives out ranges of the dmable memory: first fit, neighbours joined. It is not for the hot path, and any goroutine may use it.
 type heap struct {
+	mu    sync.Mutex // a leaf
 	size  int64
 	spare []span // free ranges by offset, never adjacent
 	taken map[int64]int64
@@ -15,7 +17,7 @@ type heap struct {
 type span struct{ off, n int64 }
 
 func (h *heap) init(size int64) {
-	*h = heap{size: size, spare: []span{{0, size}}, taken: make(map[int64]int64)}
+	h.size, h.spare, h.taken = size, []span{{0, size}}, make(map[int64]int64)
 }
 
 // alloc takes n bytes; what is a page or more begins with one, the rest with a line.
@@ -28,6 +30,8 @@ func (h *heap) alloc(n int64) (int64, error) {
 		unit = Page
 	}
 	need := max((n+unit-1)&^(unit-1), unit)
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for i, s := range h.spare {
 		off := (s.off + unit - 1) &^ (unit - 1)
 		if off+need > s.off+s.n {
@@ -53,6 +57,8 @@ func (h *heap) none(n int64) error {
 
 // free gives back the range that begins at off; it reports false when none does.
 func (h *heap) free(off int64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	n, ok := h.taken[off]
 	if !ok {
 		return false

@@ -8,8 +8,8 @@
 //     remote range must be registered with the local engine first, page by page, which costs Config.RegisterCost of busy waiting: that
 //     time is a parameter of the model, everything else takes as long as it takes here.
 //
-// A rank's Device is one block of memory that its peers map: see Config. Who calls a Device holds its rank's token; peers touch only the
-// memory. They may write anything into it: what is read from there is checked before it is used.
+// A rank's Device is one block of memory that its peers map: see Config. Who calls a Device holds its rank's token, but for Alloc and Free; peers touch only
+// the memory. They may write anything into it: what is read from there is checked before it is used.
 package unimem
 
 import (

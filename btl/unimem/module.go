@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -206,5 +207,7 @@ func (m *module) Alloc(n int64) (*core.Region, error) {
 	if err != nil {
 		return nil, err
 	}
-	return core.NewRegion(core.RegionMapped, m.dev.At(off), n, m.release(off)), nil
+	base := m.dev.At(off)
+	clear(unsafe.Slice((*byte)(base), n))
+	return core.NewRegion(core.RegionMapped, base, n, m.release(off)), nil
 }
