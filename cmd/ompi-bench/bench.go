@@ -112,17 +112,29 @@ func (b *bench) bufferBytes() int64 {
 }
 
 // allocate makes both buffers, page by page.
-func (b *bench) allocate() {
+func (b *bench) allocate() (err error) {
 	n := b.bufferBytes()
-	b.send, b.recv = make([]byte, n), make([]byte, n)
+	if b.cmd.allocMem { // Finalize frees it
+		if b.send, err = ompi.AllocMem[byte](b.world.Instance(), int(n)); err != nil {
+			return err
+		}
+		if b.recv, err = ompi.AllocMem[byte](b.world.Instance(), int(n)); err != nil {
+			return err
+		}
+	} else {
+		b.send, b.recv = make([]byte, n), make([]byte, n)
+	}
 	for i := range b.send {
 		b.send[i], b.recv[i] = 'a', 'b'
 	}
 	b.reqs = make([]ompi.Request, 2*suite.Window)
+	return nil
 }
 
 func (b *bench) run() error {
-	b.allocate()
+	if err := b.allocate(); err != nil {
+		return err
+	}
 	if b.rank == 0 {
 		report.Head(b.out, b.test, b.ranks, b.mode())
 	}

@@ -18,7 +18,8 @@ type commandLine struct {
 	limits     bool
 	compare    *compare.Options
 	params     suite.Params
-	goroutines int // ranks as goroutines; 0: join the job of a launcher
+	goroutines int  // ranks as goroutines; 0: join the job of a launcher
+	allocMem   bool // buffers of ompi.AllocMem
 	json, plot string
 }
 
@@ -47,6 +48,8 @@ func parse(args []string) (*commandLine, error) {
 		flags.IntVar(&o.Reps, "reps", o.Reps, "")
 		flags.StringVar(&o.BTL, "btl", o.BTL, "")
 		flags.StringVar(&o.Bind, "bind-to", "", "")
+	} else {
+		flags.BoolVar(&c.allocMem, "alloc-mem", false, "")
 	}
 	names, err := positional(flags, args)
 	if err != nil {
@@ -92,7 +95,7 @@ func (c *commandLine) asTest(names []string) (err error) {
 	}
 	if names[0] == "limits" {
 		c.limits = true
-		if c.plot != "" || c.goroutines != 0 || c.params.Range.Given {
+		if c.plot != "" || c.goroutines != 0 || c.allocMem || c.params.Range.Given {
 			return errors.New("limits takes no option but --json")
 		}
 		return nil

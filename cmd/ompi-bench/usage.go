@@ -17,7 +17,7 @@ func usage() string {
 			collectives = append(collectives, t.Name)
 		}
 	}
-	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N]
+	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N] [--alloc-mem]
        ompi-bench limits [--json FILE]
        ompi-bench tune --out FILE [-n N] ...   (ompi-bench tune -h says more)
        ompi-bench paper NAME --out DIR ...     (ompi-bench paper -h says more)
@@ -35,6 +35,7 @@ func usage() string {
             Without -i there are fewer where one size would take more than 2 seconds
   -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun.
             compare needs no launcher and starts N ranks of each side (default 2)
+  --alloc-mem  buffers of AllocMem, which the ranks of a host map
   --with    whom to compare with (default openmpi,mpich); one that is not installed is left out
   --reps    interleaved repetitions (default 5)
 
