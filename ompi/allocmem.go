@@ -104,7 +104,7 @@ func (i *Instance) allocMem(t reflect.Type, n int, size uintptr) (unsafe.Pointer
 	if bytes == 0 {
 		return nil, nil
 	}
-	r, err := m.pool.Alloc(int64(bytes), memoryAlign)
+	r, err := i.newRegion(int64(bytes))
 	if err != nil {
 		return fail(core.ClassOf(err), causeOf(err))
 	}

@@ -141,7 +141,7 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 		return err
 	}
 	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(i)}
-	if local > 1 && (i.params.Selection("btl").Allows("sm") || i.params.Selection("coll").Allows("sm")) {
+	if local > 1 && (i.params.Selection("btl").Allows("sm") || slices.Contains(i.params.Selection("btl").Names(), "unimem") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
 			return err

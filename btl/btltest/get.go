@@ -9,6 +9,14 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 )
 
+// memory is n bytes that the rank can register.
+func (cfg Config) memory(t testing.TB, r *Rank, n int64) []byte {
+	if cfg.Memory == nil {
+		return make([]byte, n)
+	}
+	return cfg.Memory(t, r, n)
+}
+
 // testGet reads a peer's registered memory, and memory that is not, or no longer, registered.
 func testGet(t *testing.T, cfg Config) {
 	p := newPair(t, cfg)
@@ -22,7 +30,7 @@ func testGet(t *testing.T, cfg Config) {
 		t.Skip("Get without registration")
 	}
 	const size = 3<<20 + 17
-	src := make([]byte, size)
+	src := cfg.memory(t, p.to, size)
 	pattern(src, 1)
 	var h btl.MemHandle
 	var err error
@@ -31,7 +39,7 @@ func testGet(t *testing.T, cfg Config) {
 		t.Fatalf("Register: %v", err)
 	}
 	get := func(h btl.MemHandle, off, n int64) ([]byte, error) {
-		dst := make([]byte, n+1)
+		dst := cfg.memory(t, p.from, n+1)
 		dst[n] = 0xa5
 		err := p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: n, Remote: h, Off: off}, g.Get)
 		if dst[n] != 0xa5 {
@@ -131,14 +139,14 @@ func testPut(t *testing.T, cfg Config) {
 	p.connect(t)
 	reg := p.to.Module.(btl.Registrar)
 	const size, guard = 1<<20 + 17, 64
-	dst := make([]byte, guard+size+guard)
+	dst := cfg.memory(t, p.to, guard+size+guard)
 	var h btl.MemHandle
 	var err error
 	p.to.Do(func() { h, err = reg.Register(unsafe.Pointer(&dst[guard]), size) })
 	if err != nil {
 		t.Fatalf("Register: %v", err)
 	}
-	src := make([]byte, size+1)
+	src := cfg.memory(t, p.from, size+1)
 	want := make([]byte, len(dst))
 	put := func(off, n int64) error {
 		pattern(src, uint64(off+n))
@@ -159,7 +167,7 @@ func testPut(t *testing.T, cfg Config) {
 	}
 	for _, r := range [][2]int64{{0, size + 1}, {size, 1}, {-1, 1}, {1 << 62, 1}} {
 		if r[1] > size {
-			src = make([]byte, r[1]+1)
+			src = cfg.memory(t, p.from, r[1]+1)
 		}
 		if err := put(r[0], r[1]); err == nil {
 			t.Errorf("Put(%d, +%d) into %d registered bytes succeeded", r[0], r[1], size)

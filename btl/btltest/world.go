@@ -37,6 +37,8 @@ type Config struct {
 	SleepAfter time.Duration
 	// RawHandles tells that memory handles are addresses, which the kernel checks: registrations do not end.
 	RawHandles bool
+	// Memory gives n bytes of memory that can be registered; nil: any can.
+	Memory func(t testing.TB, r *Rank, n int64) []byte
 	// Hot lets engines poll without yielding, for benchmarks on idle cores.
 	Hot bool
 }

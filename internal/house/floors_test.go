@@ -14,6 +14,7 @@ var floors = [][]string{
 	{"progress", "rte"},
 	{"core"},
 	{"shm"},
+	{"unimem"},
 	{"rcache", "mpool"},
 	{"btl"},
 	{"bml"},
@@ -39,6 +40,7 @@ var reserved = map[string][]string{
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
 	"shm":              {"btl", "coll", "mpool", "ompi"},
+	"unimem":           {"btl", "cmd/ompi-bench"},
 }
 
 // publicAPI is what examples may import: they show what any program can do.
