@@ -39,6 +39,7 @@ type Path struct {
 	Get       btl.Getter       // nil: cannot
 	Put       btl.Putter       // nil: cannot
 	NoGet     bool             // the peer found that it cannot Get from us
+	NoPut     bool             // Put was found not to work, at either end
 	Reg       btl.Registrar    // nil: no registration needed or possible
 	Weight    float64          // share of bandwidth among the endpoint's send paths
 	Counts    *Counts          // of the module and the peer's class
@@ -52,6 +53,8 @@ type Counts struct {
 	Bytes     uint64 // their payload
 	Gets      uint64 // reads of peers' memory that succeeded
 	GetBytes  uint64 // what they brought
+	Puts      uint64 // writes to peers' memory that succeeded
+	PutBytes  uint64 // what they took there
 }
 
 // Endpoint is all ways to one process.

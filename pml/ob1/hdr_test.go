@@ -61,7 +61,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 			if m := parseMatch(f.Header()); m != (match{flags: flagSync, seq: seq, ctx: 1<<16 - 1, source: 1<<31 - 1, tag: tag}) {
 				t.Errorf("match: %+v", m)
 			}
-			if r := parseRndv(f.Header()); r != (rndv{length: 1 << 62, sendID: 1<<63 | uint64(seq), handle: btl.MemHandle{A: ^uint64(0), B: 1}}) {
+			if r := parseRndv(f.Header()); r != (rndv{flags: flagSync, length: 1 << 62, sendID: 1<<63 | uint64(seq), handle: btl.MemHandle{A: ^uint64(0), B: 1}}) {
 				t.Errorf("rndv: %+v", r)
 			}
 		}
