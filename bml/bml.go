@@ -82,3 +82,6 @@ func (e *Endpoint) NextBulk() *Path {
 	}
 	return e.Bulk[e.next]
 }
+
+// Arranger is an optional ability of a Component, for tools: it sorts paths, of which Limits are set, into an endpoint as Endpoint does.
+type Arranger interface{ Arrange(ep *Endpoint, paths []*Path) }

@@ -122,7 +122,7 @@ var reasonTexts = [reasonCount]string{
 	tooShort:    "the message is too short to be shared by both ends, or the BTL cannot share any",
 	hasGaps:     "the memory here is not one block",
 	otherArch:   "the peer's architecture differs",
-	unable:      "the BTL cannot do that with this peer",
+	unable:      "the BTL cannot do that with this peer, or not with these parameters",
 	refused:     "it was tried with this peer and did not work",
 	pathLost:    "another path to the peer was lost, and memory is named by paths",
 	notAsked:    "the BTL does not ask for it",
@@ -164,7 +164,7 @@ func bar(p protocol, q *query, l *limits) reason {
 		switch {
 		case q.synchronous:
 			return needsAnswer
-		case most < 0:
+		case p == protoInline && most < 0:
 			return unable
 		case p == protoInline && !q.contiguous:
 			return hasGaps
