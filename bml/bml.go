@@ -40,6 +40,7 @@ type Path struct {
 	Put       btl.Putter       // nil: cannot
 	NoGet     bool             // the peer found that it cannot Get from us
 	NoShared  bool             // likewise, of memory that Shares shares
+	NoPut     bool             // Put was found not to work, at either end
 	Reg       btl.Registrar    // nil: no registration needed or possible
 	Shares    btl.Sharer       // nil: no memory is reached more easily than other
 	Weight    float64          // share of bandwidth among the endpoint's send paths
@@ -54,6 +55,8 @@ type Counts struct {
 	Bytes     uint64 // their payload
 	Gets      uint64 // reads of peers' memory that succeeded
 	GetBytes  uint64 // what they brought
+	Puts      uint64 // writes to peers' memory that succeeded
+	PutBytes  uint64 // what they took there
 }
 
 // Endpoint is all ways to one process.
@@ -81,3 +84,6 @@ func (e *Endpoint) NextBulk() *Path {
 	}
 	return e.Bulk[e.next]
 }
+
+// Arranger is an optional ability of a Component, for tools: it sorts paths, of which Limits are set, into an endpoint as Endpoint does.
+type Arranger interface{ Arrange(ep *Endpoint, paths []*Path) }

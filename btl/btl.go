@@ -118,7 +118,7 @@ type Limits struct {
 	MinGet      int64 // messages from this size on are fetched by Get when both ends allow it
 	MinPut      int64 // likewise written by Put
 	MinShared   int64 // Gets from this size on can be shared between both ends (Transfer.Shared); 0: none can
-	MinPipeline int64 // messages from this size on may go by the pipeline protocol
+	MinPipeline int64 // messages from this size on may go by the pipeline protocol; 0: none, unless the user asks for it
 	PipeSend    int64 // of those, what travels by fragments while the first registrations are made
 	PipeFrag    int64 // the piece that is registered and transferred at once; 0: the whole
 	Pinned      bool  // registrations are kept for later messages: no pipeline is needed to hide them

@@ -67,6 +67,15 @@ func parseInt(text string, size int) (int64, error) {
 	return int64(magnitude), nil
 }
 
+// ParseSize reads a number of bytes as parameters do: digits in C notation and an optional multiplier k, m or g.
+func ParseSize(text string) (int64, error) {
+	n, err := parseInt(text, 64)
+	if err == nil && n < 0 {
+		err = errors.New("it is negative")
+	}
+	return n, err
+}
+
 func parseUint(text string, size int) (uint64, error) {
 	negative, magnitude, err := parseInteger(text)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	programVar   = "OMPI_GO_METAMORPHIC" // seed and steps for ranks that are processes
 )
 
-// TestMetamorphic runs one random program over every transport, with every kind of eager limit, in goroutines and in processes.
+// TestMetamorphic runs one random program over every transport, with every kind of eager limit and by every protocol, in goroutines and in processes.
 // The results must be equal. Each run checks what it receives, too.
 func TestMetamorphic(t *testing.T) {
 	p := program{seed: *seedFlag, steps: *stepsFlag}
@@ -46,8 +46,15 @@ func TestMetamorphic(t *testing.T) {
 			t.Errorf("seed %d: result %016x over %s, %016x over %s", p.seed, digest, name, first, where)
 		}
 	}
-	for _, btl := range []string{"sm", "tcp", "sm-copy"} {
+	for _, way := range []string{"sm", "tcp", "sm-copy", "rndv", "rget", "put", "pipeline", "coop"} {
 		for _, eager := range []string{"0", "1", "", "1m"} {
+			btl, wish := way, ""
+			if way != "sm" && way != "tcp" && way != "sm-copy" {
+				if eager != "" {
+					continue // the protocol is wished for whatever the limit
+				}
+				btl, wish = "sm", way
+			}
 			params := []string{"btl", "self," + strings.TrimSuffix(btl, "-copy")}
 			if eager != "" {
 				params = append(params, "btl_self_eager_limit", eager, "btl_"+strings.TrimSuffix(btl, "-copy")+"_eager_limit", eager)
@@ -56,6 +63,10 @@ func TestMetamorphic(t *testing.T) {
 				params = append(params, "btl_sm_single_copy_mechanism", "none", "btl_sm_rndv_eager_limit", "4k", "btl_sm_fifo_size", "8")
 			}
 			name := fmt.Sprintf("%s eager %q", btl, eager)
+			if wish != "" {
+				name = btl + " " + wish
+				params = append(params, "pml_ob1_protocol", wish, "btl_sm_rdma_pipeline_frag_size", "4k", "btl_self_rdma_pipeline_frag_size", "1k")
+			}
 			t.Run(name+" goroutines", func(t *testing.T) {
 				var digest atomic.Uint64
 				var opts []ompi.Option

@@ -10,11 +10,13 @@ var (
 	bytesDesc    = &metrics.Desc{Name: "ompi_btl_bytes_sent_total", Help: "Payload of active messages sent, without headers.", Labels: trafficLabels}
 	getsDesc     = &metrics.Desc{Name: "ompi_btl_gets_total", Help: "Reads of a peer's memory.", Labels: trafficLabels}
 	getBytesDesc = &metrics.Desc{Name: "ompi_btl_get_bytes_total", Help: "Bytes read from peers' memory.", Labels: trafficLabels}
+	putsDesc     = &metrics.Desc{Name: "ompi_btl_puts_total", Help: "Writes to a peer's memory.", Labels: trafficLabels}
+	putBytesDesc = &metrics.Desc{Name: "ompi_btl_put_bytes_total", Help: "Bytes written to peers' memory.", Labels: trafficLabels}
 )
 
 // Describe implements metrics.Source.
 func (m *manager) Describe() []*metrics.Desc {
-	return []*metrics.Desc{sentDesc, bytesDesc, getsDesc, getBytesDesc}
+	return []*metrics.Desc{sentDesc, bytesDesc, getsDesc, getBytesDesc, putsDesc, putBytesDesc}
 }
 
 // Metrics implements metrics.Source. The token is held. A class of peers appears when one of them is first used.
@@ -24,5 +26,7 @@ func (m *manager) Metrics(emit metrics.Emit) {
 		emit(bytesDesc, c.Bytes, c.BTL, c.Peer)
 		emit(getsDesc, c.Gets, c.BTL, c.Peer)
 		emit(getBytesDesc, c.GetBytes, c.BTL, c.Peer)
+		emit(putsDesc, c.Puts, c.BTL, c.Peer)
+		emit(putBytesDesc, c.PutBytes, c.BTL, c.Peer)
 	}
 }

@@ -15,8 +15,8 @@ import (
 type Faulty struct {
 	btl.Component
 	Seed  uint64 // ranks add their number
-	Again int    // per cent of sends that are refused with ErrAgain
-	Hold  int    // per cent of fragments that are held back for some passes
+	Again int    // per cent of sends and transfers that are refused with ErrAgain
+	Hold  int    // per cent of fragments and transfers that are held back for some passes
 }
 
 // Open wraps the modules of the component inside.
@@ -67,8 +67,10 @@ type faultyRegistrar struct {
 	btl.Registrar
 }
 
-// heldFrag is a fragment that was taken and waits for its time.
+// heldFrag is a fragment, or a transfer, that was taken and waits for its time.
 type heldFrag struct {
+	t      *btl.Transfer
+	move   func(*btl.Transfer) (bool, error)
 	ep     btl.Endpoint
 	f      *btl.Frag
 	conv   datatype.Convertor // as it was when the fragment was taken
@@ -88,13 +90,43 @@ func (m *faulty) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 		e := faultyEndpoint{m, ep}
 		in, inline := ep.(btl.InlineSender)
 		get, getter := ep.(btl.Getter)
+		put, putter := ep.(btl.Putter)
+		fi, fg, fp := faultyInline{e, in}, faultyGetter{m, get}, faultyPutter{m, put}
 		switch {
+		case inline && getter && putter:
+			eps[i] = &struct {
+				faultyInline
+				faultyGetter
+				faultyPutter
+			}{fi, fg, fp}
 		case inline && getter:
-			eps[i] = &faultyBoth{faultyInline{e, in}, get}
+			eps[i] = &struct {
+				faultyInline
+				faultyGetter
+			}{fi, fg}
+		case inline && putter:
+			eps[i] = &struct {
+				faultyInline
+				faultyPutter
+			}{fi, fp}
 		case inline:
-			eps[i] = &faultyInline{e, in}
+			eps[i] = &fi
+		case getter && putter:
+			eps[i] = &struct {
+				faultyEndpoint
+				faultyGetter
+				faultyPutter
+			}{e, fg, fp}
 		case getter:
-			eps[i] = &faultyGetter{e, get}
+			eps[i] = &struct {
+				faultyEndpoint
+				faultyGetter
+			}{e, fg}
+		case putter:
+			eps[i] = &struct {
+				faultyEndpoint
+				faultyPutter
+			}{e, fp}
 		default:
 			eps[i] = &e
 		}
@@ -137,13 +169,30 @@ func (e *faultyInline) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointe
 }
 
 type faultyGetter struct {
-	faultyEndpoint
-	btl.Getter
+	faults *faulty
+	get    btl.Getter
 }
 
-type faultyBoth struct {
-	faultyInline
-	btl.Getter
+func (e *faultyGetter) Get(t *btl.Transfer) (bool, error) { return e.faults.transfer(t, e.get.Get) }
+
+type faultyPutter struct {
+	faults *faulty
+	put    btl.Putter
+}
+
+func (e *faultyPutter) Put(t *btl.Transfer) (bool, error) { return e.faults.transfer(t, e.put.Put) }
+
+// transfer starts a Get or Put, now or later.
+func (m *faulty) transfer(t *btl.Transfer, move func(*btl.Transfer) (bool, error)) (bool, error) {
+	if m.chance(m.cfg.Again) {
+		return false, btl.ErrAgain
+	}
+	if len(m.held) < maxHeld && m.chance(m.cfg.Hold) {
+		m.held = append(m.held, heldFrag{t: t, move: move, passes: 1 + m.rnd.IntN(8)})
+		m.env.Engine.Busy(1)
+		return false, nil
+	}
+	return move(t)
 }
 
 // Poll lets go of fragments that have been held long enough.
@@ -163,6 +212,16 @@ func (m *faulty) Poll() int {
 }
 
 func (m *faulty) release(h *heldFrag) bool {
+	if h.t != nil {
+		done, err := h.move(h.t)
+		if errors.Is(err, btl.ErrAgain) {
+			return false
+		}
+		if done || err != nil {
+			h.t.Owner.TransferDone(h.t, err)
+		}
+		return true
+	}
 	theirs := h.f.Conv
 	if h.f.Data == nil && h.f.Len > 0 {
 		h.f.Conv = &h.conv
@@ -186,7 +245,11 @@ func (m *faulty) Close() error {
 	m.held = nil
 	for _, h := range work {
 		m.env.Engine.Busy(-1)
-		h.f.Owner.FragDone(h.f, errors.New("btltest: closed"))
+		if err := errors.New("btltest: closed"); h.t != nil {
+			h.t.Owner.TransferDone(h.t, err)
+		} else {
+			h.f.Owner.FragDone(h.f, err)
+		}
 	}
 	return m.Module.Close()
 }

@@ -105,7 +105,7 @@ func (p *pair) transfer(t testing.TB, x *btl.Transfer, start func(*btl.Transfer)
 	p.Until(t, "room for a transfer", func() bool {
 		var done bool
 		p.from.Do(func() { done, err = start(x) })
-		if done || err != nil {
+		if done || (err != nil && !errors.Is(err, btl.ErrAgain)) {
 			over.n = 1
 		}
 		return !errors.Is(err, btl.ErrAgain)

@@ -21,6 +21,8 @@ type Script struct {
 	Facts  btl.Limits // what modules say of themselves
 	Inline int        // largest inline payload; 0: inline messages are not offered
 	Gets   bool       // Get and registration are offered
+	Puts   bool       // Put and registration are offered
+	Slow   bool       // Get and Put are over when the test says so, not at once
 	Later  bool       // fragments are completed when their frame is delivered or dropped, not at once
 
 	mu      sync.Mutex
@@ -29,6 +31,17 @@ type Script struct {
 	modules map[int]*scriptModule
 	log     []string
 	getErr  error
+	putErr  error
+	regErr  error
+	busy    int // transfers to be refused
+	moves   []*move
+}
+
+// move is a transfer under way.
+type move struct {
+	m   *scriptModule // that was asked for it
+	t   *btl.Transfer
+	run func() error
 }
 
 // Frame is a message on its way.
@@ -75,7 +88,7 @@ func (s *Script) Open(env *btl.Env) ([]btl.Module, error) {
 	s.modules[env.Job.Rank()] = m
 	s.mu.Unlock()
 	m.outer = m
-	if s.Gets {
+	if s.Gets || s.Puts {
 		m.outer = &scriptRegistrar{m}
 	}
 	return []btl.Module{m.outer}, nil
@@ -109,6 +122,55 @@ func (s *Script) FailGets(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.getErr = err
+}
+
+// FailPuts makes every Put return err; nil ends that.
+func (s *Script) FailPuts(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putErr = err
+}
+
+// FailRegister makes every registration return err; nil ends that.
+func (s *Script) FailRegister(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.regErr = err
+}
+
+// RefuseTransfers makes the next n Gets and Puts say ErrAgain.
+func (s *Script) RefuseTransfers(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = n
+}
+
+// Transfers is how many Gets and Puts are under way, which happens with Slow only.
+func (s *Script) Transfers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.moves)
+}
+
+// EndTransfer ends the i-th transfer under way: its bytes move, unless err says what went wrong instead.
+func (s *Script) EndTransfer(i int, err error) {
+	s.mu.Lock()
+	v := s.moves[i]
+	s.moves = slices.Delete(s.moves, i, i+1)
+	s.mu.Unlock()
+	v.m.env.Engine.Lock()
+	defer v.m.env.Engine.Unlock()
+	if err == nil {
+		err = v.run()
+	}
+	v.t.Owner.TransferDone(v.t, err)
+}
+
+// Registered is how many registrations a rank's module has.
+func (s *Script) Registered(rank int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.modules[rank].memory)
 }
 
 // Deliver hands a frame to its receiver, into its own memory when the handler wants to place it.
@@ -225,13 +287,42 @@ func (m *scriptModule) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 	eps, errs := make([]btl.Endpoint, len(procs)), make([]error, len(procs))
 	for i, p := range procs {
 		e := scriptEndpoint{m, p.Rank}
-		switch {
-		case m.s.Inline > 0 && m.s.Gets:
-			eps[i] = &scriptBoth{scriptInline{e}, scriptGetter{e}}
-		case m.s.Inline > 0:
-			eps[i] = &scriptInline{e}
+		in, get, put := scriptInline{e}, scriptGetter{mover{m, p.Rank}}, scriptPutter{mover{m, p.Rank}}
+		switch inline := m.s.Inline > 0; {
+		case inline && m.s.Gets && m.s.Puts:
+			eps[i] = &struct {
+				scriptInline
+				scriptGetter
+				scriptPutter
+			}{in, get, put}
+		case inline && m.s.Gets:
+			eps[i] = &struct {
+				scriptInline
+				scriptGetter
+			}{in, get}
+		case inline && m.s.Puts:
+			eps[i] = &struct {
+				scriptInline
+				scriptPutter
+			}{in, put}
+		case inline:
+			eps[i] = &in
+		case m.s.Gets && m.s.Puts:
+			eps[i] = &struct {
+				scriptEndpoint
+				scriptGetter
+				scriptPutter
+			}{e, get, put}
 		case m.s.Gets:
-			eps[i] = &scriptGetter{e}
+			eps[i] = &struct {
+				scriptEndpoint
+				scriptGetter
+			}{e, get}
+		case m.s.Puts:
+			eps[i] = &struct {
+				scriptEndpoint
+				scriptPutter
+			}{e, put}
 		default:
 			eps[i] = &e
 		}
@@ -242,6 +333,9 @@ func (m *scriptModule) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 func (m *scriptRegistrar) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
+	if m.s.regErr != nil {
+		return btl.MemHandle{}, m.s.regErr
+	}
 	m.last++
 	h := btl.MemHandle{A: uint64(m.env.Job.Rank()), B: m.last}
 	m.memory[h] = unsafe.Slice((*byte)(mem), n)
@@ -300,37 +394,68 @@ func (e *scriptInline) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointe
 	})
 }
 
-type scriptGetter struct{ e scriptEndpoint }
-
-type scriptBoth struct {
-	scriptInline
-	scriptGetter
+// mover moves bytes between registered memories.
+type mover struct {
+	m  *scriptModule
+	to int
 }
 
-func (g *scriptGetter) Send(f *btl.Frag) (bool, error) { return g.e.Send(f) }
-
-// Send resolves what both halves have.
-func (b *scriptBoth) Send(f *btl.Frag) (bool, error) { return b.scriptInline.Send(f) }
+type (
+	scriptGetter struct{ x mover }
+	scriptPutter struct{ x mover }
+)
 
 func (g *scriptGetter) Get(t *btl.Transfer) (bool, error) {
-	mem, err := g.memory("%d<-%d get %d at %d", t, func(s *Script) error { return s.getErr })
-	if err != nil {
-		return false, err
+	s := g.x.m.s
+	verb := "get"
+	if t.Shared {
+		verb = "shared get"
 	}
-	copy(unsafe.Slice((*byte)(t.Local), t.N), mem)
-	return true, nil
+	return g.x.move(t, "%d<-%d "+verb+" %d at %d", &s.getErr, func(ours, theirs []byte) { copy(ours, theirs) })
 }
 
-// memory logs a transfer and gives the peer's memory that it names.
-func (g *scriptGetter) memory(format string, t *btl.Transfer, failing func(*Script) error) ([]byte, error) {
-	s := g.e.m.s
+func (p *scriptPutter) Put(t *btl.Transfer) (bool, error) {
+	return p.x.move(t, "%d=>%d put %d at %d", &p.x.m.s.putErr, func(ours, theirs []byte) { copy(theirs, ours) })
+}
+
+// move logs a transfer and carries it out, now or when the test says so. failing is what it fails with, if anything.
+func (x *mover) move(t *btl.Transfer, format string, failing *error, carry func(ours, theirs []byte)) (bool, error) {
+	s := x.m.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log = append(s.log, fmt.Sprintf(format, g.e.m.env.Job.Rank(), g.e.to, t.N, t.Off))
-	if err := failing(s); err != nil {
-		return nil, err
+	if s.busy > 0 {
+		s.busy--
+		return false, btl.ErrAgain
 	}
-	mem, ok := s.modules[g.e.to].memory[t.Remote]
+	if ours, ok := x.m.memory[t.Mem]; t.Mem != (btl.MemHandle{}) && (!ok || t.MemOff < 0 || t.N > int64(len(ours))-t.MemOff || (t.N > 0 && unsafe.Pointer(&ours[t.MemOff]) != t.Local)) {
+		return false, errors.New("btltest: the local memory is not as registered")
+	}
+	s.log = append(s.log, fmt.Sprintf(format, x.m.env.Job.Rank(), x.to, t.N, t.Off))
+	if *failing != nil {
+		return false, *failing
+	}
+	run := func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		theirs, err := s.memory(x.to, t)
+		if err == nil {
+			carry(unsafe.Slice((*byte)(t.Local), t.N), theirs)
+		}
+		return err
+	}
+	if s.Slow {
+		s.moves = append(s.moves, &move{x.m, t, run})
+		return false, nil
+	}
+	s.mu.Unlock()
+	err := run()
+	s.mu.Lock()
+	return err == nil, err
+}
+
+// memory gives the registered memory of a rank that t names; s.mu is held.
+func (s *Script) memory(rank int, t *btl.Transfer) ([]byte, error) {
+	mem, ok := s.modules[rank].memory[t.Remote]
 	if !ok {
 		return nil, errors.New("btltest: this memory is not registered")
 	}

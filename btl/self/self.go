@@ -28,6 +28,9 @@ type options struct {
 	RndvEagerLimit int64 `mca:"rndv_eager_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"payload that travels with a rendezvous header"`
 	MaxSendSize    int64 `mca:"max_send_size" default:"256k" min:"128" max:"1g" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	MinGetSize     int64 `mca:"min_get_size" default:"64k" min:"0" level:"5" unit:"bytes" help:"contiguous messages from this size on are copied once, from buffer to buffer"`
+	MinPipeline    int64 `mca:"min_rdma_pipeline_size" default:"0" min:"0" level:"5" unit:"bytes" help:"contiguous messages from this size on are written piece by piece; 0: none, unless pml_ob1_protocol says so"`
+	PipeSend       int64 `mca:"rdma_pipeline_send_length" default:"16k" min:"0" level:"5" unit:"bytes" help:"of such a message, what goes in fragments first"`
+	PipeFrag       int64 `mca:"rdma_pipeline_frag_size" default:"1m" min:"1" level:"5" unit:"bytes" help:"a piece of such a message"`
 }
 
 type component struct{}
@@ -96,6 +99,7 @@ func (m *module) Name() string { return "self" }
 func (m *module) Limits() btl.Limits {
 	return btl.Limits{
 		Eager: m.opts.EagerLimit, RndvEager: m.opts.RndvEagerLimit, MaxSend: m.opts.MaxSendSize, MinGet: m.opts.MinGetSize,
+		MinPipeline: m.opts.MinPipeline, PipeSend: m.opts.PipeSend, PipeFrag: m.opts.PipeFrag,
 		Latency: 0, Bandwidth: 100_000, Exclusivity: 64 << 10,
 	}
 }

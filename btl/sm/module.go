@@ -46,6 +46,7 @@ func (m *module) Name() string { return "sm" }
 func (m *module) Limits() btl.Limits {
 	o := &m.opt
 	return btl.Limits{Eager: o.EagerLimit, RndvEager: o.RndvEager, MaxSend: o.MaxSend, MinGet: o.GetLimit,
+		MinPipeline: o.MinPipeline, PipeSend: o.PipeSend, PipeFrag: o.PipeFrag,
 		Latency: o.Latency, Bandwidth: o.Bandwidth, Exclusivity: o.Exclusivity}
 }
 

@@ -21,6 +21,12 @@ and the value and data source each parameter has here.
                                  (default 1; 9 with --all)
       --parsable, --parseable    one fact a line, fields separated by colons
       --mca NAME VALUE           set a parameter first, as mpirun would
+      --explain pml COMPONENT --size N --peer KIND
+                                 tell how that component would send a message of
+                                 N bytes (suffixes k, m, g) to a peer of that
+                                 kind: self, process (another goroutine of this
+                                 process), host (another process of this host)
+                                 or remote, and why
   -V, --version                  show the version
   -h, --help                     show this text
 
@@ -38,6 +44,7 @@ type request struct {
 	level                        int // 0 when not given
 	targets                      []target
 	settings                     []mca.Setting
+	explain                      explanation
 }
 
 // target is one --param.
@@ -71,6 +78,26 @@ func options() []option {
 			r.settings = append(r.settings, mca.CommandLine(v[0], v[1]))
 			return nil
 		}},
+		{names: []string{"--explain"}, values: "pml and a component", count: 2, apply: func(r *request, v []string) error {
+			r.explain.target = &target{v[0], v[1]}
+			return nil
+		}},
+		{names: []string{"--size"}, values: "a number of bytes", count: 1, apply: func(r *request, v []string) (err error) {
+			if r.explain.size, err = mca.ParseSize(v[0]); err != nil {
+				return fmt.Errorf("--size %s: %w; want a number of bytes, such as 4096, 64k or 1m", v[0], err)
+			}
+			r.explain.sized = true
+			return nil
+		}},
+		{names: []string{"--peer"}, values: "self, process, host or remote", count: 1, apply: func(r *request, v []string) error {
+			for _, l := range kinds {
+				if l.String() == v[0] {
+					r.explain.peer, r.explain.peered = l, true
+					return nil
+				}
+			}
+			return fmt.Errorf("--peer %s: want self, process, host or remote", v[0])
+		}},
 		{names: []string{"--version", "-V"}, apply: func(r *request, _ []string) error { r.version = true; return nil }},
 		{names: []string{"--help", "-h"}, apply: func(r *request, _ []string) error { r.help = true; return nil }},
 	}
@@ -100,7 +127,7 @@ func parseArgs(args []string) (request, error) {
 		}
 		args = args[1+o.count:]
 	}
-	return r, nil
+	return r, r.explain.complete()
 }
 
 func unknownArgument(arg string, names []string) error {

@@ -5,6 +5,8 @@
 //	ompi_info --all                everything
 //	ompi_info --param btl sm       the parameters of one component
 //	ompi_info --param all all --level 9 --parsable
+//	ompi_info --explain pml ob1 --size 1m --peer host
+//	                               how such a message would go, and why
 //
 // A parameter that is wrong where it is set (a file, the environment) is reported on the standard error; what is right is listed
 // all the same. Exit status is 1 when a parameter or a name is wrong, 2 for a wrong command line.

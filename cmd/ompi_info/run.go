@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -58,6 +59,9 @@ func show(w io.Writer, req request, registry func(...mca.Component) (*mca.Regist
 	if err != nil {
 		return err
 	}
+	if err := req.explain.check(reg); err != nil {
+		return err
+	}
 	for _, t := range req.targets {
 		if err := t.check(reg); err != nil {
 			return err
@@ -72,6 +76,9 @@ func show(w io.Writer, req request, registry func(...mca.Component) (*mca.Regist
 	// With something wrong in a file or the environment the listing is wanted more than ever: it shows what is right. The error is told
 	// all the same.
 	params, wrong := mca.LoadGood(reg, in)
+	if req.explain.target != nil {
+		return errors.Join(req.explain.show(w, reg, params, req.parsable), wrong)
+	}
 	var p printer = &pretty{w}
 	if req.parsable {
 		p = &parsable{w}

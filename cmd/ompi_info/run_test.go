@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"--bogus", exitUsage, `unknown option "--bogus"`},
 		{"--parsible", exitUsage, "did you mean --parsable"},
-		{"--explain pml ob1", exitUsage, `unknown option "--explain"`},
+		{"--explain pml ob1", exitUsage, "--explain needs --size and --peer"},
 		{"--abi", exitUsage, `unknown option "--abi"`},
 		{"btl", exitUsage, `unexpected argument "btl"`},
 		{"--param btl", exitUsage, "--param needs a framework and a component"},

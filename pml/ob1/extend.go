@@ -112,7 +112,7 @@ func (o *module) extendFirst(s *sendReq) {
 	}
 	switch {
 	case !e.summed || s.total == 0:
-	case s.proto == protoRget: // contiguous, and read as it lies in memory
+	case s.proto == protoRget || s.proto == protoCoop: // contiguous, and read as it lies in memory
 		e.sum = datatype.Sum(0, unsafe.Slice((*byte)(s.Buf.Addr()), s.total))
 	default:
 		e.sum = s.conv.Sum(0, int64(f.Len), o.scratch)

@@ -63,6 +63,12 @@ func (o *module) ProcFailed(p *core.Proc) {
 // Cancelled implements pml.Canceller.
 func (o *module) Cancelled(err *core.Error) {
 	o.endLongFreed(err, func(*peer) bool { return true })
+	for i := range o.ids.slots { // peers that have given up, too, may never answer
+		if r := o.ids.slots[i].recv; r != nil && r.over {
+			o.dropPieces(r)
+			o.endWhenFree(r)
+		}
+	}
 	for _, m := range o.bml.Modules() {
 		if d, ok := m.(btl.Diverter); ok {
 			d.Divert(err)
@@ -78,6 +84,7 @@ func (o *module) endLongFreed(err *core.Error, with func(*peer) bool) {
 			o.sendFailed(s, err)
 		}
 		if r := x.recv; r != nil && o.chans[r.ch.id] != r.ch && with(r.peer) {
+			o.dropPieces(r)
 			o.failLong(r, peerError(err, r.Status.Source))
 		}
 	}
@@ -112,19 +119,10 @@ func (o *module) endLongOf(m *channel, rank int, failed *core.Error) {
 			o.sendFailed(s, failed)
 		}
 		if r := x.recv; r != nil && r.ch == m && r.Status.Source == rank {
+			o.dropPieces(r)
 			o.failLong(r, peerError(failed, rank))
 		}
 	}
-}
-
-// failLong ends a long receive with an error, once no BTL writes into its buffer any more.
-func (o *module) failLong(r *recvReq, err *core.Error) {
-	r.Status.Err = err
-	if r.placing > 0 {
-		r.over = true
-		return
-	}
-	o.endLong(r)
 }
 
 func (o *module) failPosted(m *channel, why func(*recvReq) *core.Error) {

@@ -15,6 +15,8 @@ import (
 //	FRAG  24   | type 1 | 7 zero | receive id 8 | offset 8 |
 //	FIN   24   | type 1 | flags 1 | 6 zero | send id 8 | bytes 8 |
 //	LOST  24   | MATCH 16 | send id 8, 0: none |
+//	PUT   56   | type 1 | flags 1 | 6 zero | send id 8 | receive id 8 | offset 8 | length 8 | memory handle 16 |
+//	DONE  32   | type 1 | flags 1 | 2 zero | CRC32C 4 | receive id 8 | offset 8 | length 8 |
 //
 // Identifiers name a request in its owner's table: index and generation, never an address. source is the sender's rank in the
 // communicator; seq numbers the messages of one sender in one context, so that they match in order whatever way they came.
@@ -27,6 +29,8 @@ const (
 	typeFrag  = 5
 	typeFin   = 6
 	typeLost  = 7
+	typePut   = 8
+	typeDone  = 9
 
 	matchSize = 16
 	rndvSize  = 32
@@ -35,13 +39,30 @@ const (
 	fragSize  = 24
 	finSize   = 24
 	lostSize  = matchSize + 8
+	putSize   = 40 + btl.MemHandleSize
+	doneSize  = 32
 )
 
-// flagSync on MATCH-like frames: the sender wants to know of the match.
-const flagSync = 1
+// Flags of MATCH-like frames. A receiver that cannot do what is offered asks for fragments.
+const (
+	flagSync   = 1 // the sender wants to know of the match
+	flagPut    = 2 // on RNDV: the sender can write to the receiver's memory, if that is named with PUT
+	flagPiped  = 4 // on RNDV, with flagPut: piece by piece
+	flagShared = 8 // on RGET: the read is to be shared, if the receiver's BTL can
+)
 
-// flagNoGet on ACK: the receiver cannot read the sender's memory, do not offer it again.
-const flagNoGet = 1
+// Flags of ACK and PUT, by which a receiver asks for parts of a message.
+const (
+	flagNoGet = 1 // the receiver cannot read the sender's memory, do not offer it again
+	flagMore  = 2 // other parts, behind this one or before it, are asked for as well; without it, what is asked for ends with this one
+	flagNoPut = 4 // the receiver cannot have its memory written, do not offer it again
+)
+
+// Flags of DONE, the answer to every PUT.
+const (
+	flagFailed = 1 // nothing may be relied upon; the range comes in fragments, if the message still lives
+	flagSum    = 2 // the CRC32C is there
+)
 
 var le = binary.LittleEndian
 
@@ -68,6 +89,7 @@ func parseMatch(b []byte) match {
 
 // rndv is a parsed RNDV or RGET header behind its match part.
 type rndv struct {
+	flags  uint8 // those of the match part
 	length int64
 	sendID uint64
 	handle btl.MemHandle // RGET only
@@ -75,7 +97,7 @@ type rndv struct {
 }
 
 func parseRndv(b []byte) rndv {
-	r := rndv{length: int64(le.Uint64(b[16:])), sendID: le.Uint64(b[24:])}
+	r := rndv{flags: b[1], length: int64(le.Uint64(b[16:])), sendID: le.Uint64(b[24:])}
 	if len(b) >= rgetSize {
 		r.handle = btl.MemHandle{A: le.Uint64(b[32:]), B: le.Uint64(b[40:])}
 	}
@@ -150,3 +172,47 @@ func putLost(f *btl.Frag, m []byte, sendID uint64) {
 }
 
 func parseLost(b []byte) (sendID uint64) { return le.Uint64(b[matchSize:]) }
+
+// put asks for a range of a message, to be written to the memory of handle, which is as long.
+type put struct {
+	flags          uint8
+	sendID, recvID uint64
+	offset, length int64
+	handle         btl.MemHandle
+}
+
+func putPut(f *btl.Frag, p *put) {
+	le.PutUint64(f.Hdr[0:], typePut|uint64(p.flags)<<8)
+	le.PutUint64(f.Hdr[8:], p.sendID)
+	le.PutUint64(f.Hdr[16:], p.recvID)
+	le.PutUint64(f.Hdr[24:], uint64(p.offset))
+	le.PutUint64(f.Hdr[32:], uint64(p.length))
+	le.PutUint64(f.Hdr[40:], p.handle.A)
+	le.PutUint64(f.Hdr[48:], p.handle.B)
+	f.HdrLen, f.Tag = putSize, tagOf(typePut)
+}
+
+func parsePut(b []byte) put {
+	a := parseAck(b)
+	return put{a.flags, a.sendID, a.recvID, a.offset, a.length, btl.MemHandle{A: le.Uint64(b[40:]), B: le.Uint64(b[48:])}}
+}
+
+// done tells what became of the range that a PUT named.
+type done struct {
+	flags          uint8
+	sum            uint32
+	recvID         uint64
+	offset, length int64
+}
+
+func putDone(f *btl.Frag, d done) {
+	le.PutUint64(f.Hdr[0:], typeDone|uint64(d.flags)<<8|uint64(d.sum)<<32)
+	le.PutUint64(f.Hdr[8:], d.recvID)
+	le.PutUint64(f.Hdr[16:], uint64(d.offset))
+	le.PutUint64(f.Hdr[24:], uint64(d.length))
+	f.HdrLen, f.Tag = doneSize, tagOf(typeDone)
+}
+
+func parseDone(b []byte) done {
+	return done{b[1], le.Uint32(b[4:]), le.Uint64(b[8:]), int64(le.Uint64(b[16:])), int64(le.Uint64(b[24:]))}
+}

@@ -41,6 +41,12 @@ func TestGoldenHeaders(t *testing.T) {
 		{"FIN", frame(func(f *btl.Frag) { putFin(f, 1<<32|2, 77) }), "06 00 000000000000 0200000001000000 4d00000000000000"},
 		{"LOST", frame(matchOf(typeRndv, flagSync), long, func(f *btl.Frag) { putLost(f, f.Hdr[:matchSize], 1<<32|2) }),
 			"07 01 0102 03040506 0708090a 0b0c0d0e 0200000001000000"},
+		{"PUT", frame(func(f *btl.Frag) {
+			putPut(f, &put{flagMore, 1<<32 | 2, 3<<32 | 4, 5, 6, btl.MemHandle{A: 0x0807060504030201, B: 0x100f0e0d0c0b0a09}})
+		}),
+			"08 02 000000000000 0200000001000000 0400000003000000 0500000000000000 0600000000000000 0102030405060708 090a0b0c0d0e0f10"},
+		{"DONE", frame(func(f *btl.Frag) { putDone(f, done{flagSum, 0x04030201, 3<<32 | 4, 5, 6}) }),
+			"09 02 0000 01020304 0400000003000000 0500000000000000 0600000000000000"},
 	} {
 		want := strings.ReplaceAll(c.want, " ", "")
 		if got := hex.EncodeToString(c.f.Header()); got != want {
@@ -61,7 +67,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 			if m := parseMatch(f.Header()); m != (match{flags: flagSync, seq: seq, ctx: 1<<16 - 1, source: 1<<31 - 1, tag: tag}) {
 				t.Errorf("match: %+v", m)
 			}
-			if r := parseRndv(f.Header()); r != (rndv{length: 1 << 62, sendID: 1<<63 | uint64(seq), handle: btl.MemHandle{A: ^uint64(0), B: 1}}) {
+			if r := parseRndv(f.Header()); r != (rndv{flags: flagSync, length: 1 << 62, sendID: 1<<63 | uint64(seq), handle: btl.MemHandle{A: ^uint64(0), B: 1}}) {
 				t.Errorf("rndv: %+v", r)
 			}
 		}
@@ -78,6 +84,16 @@ func TestHeaderRoundTrip(t *testing.T) {
 	putFin(&f, 11, 12)
 	if id, n := parseFin(f.Header()); id != 11 || n != 12 {
 		t.Errorf("fin: %d, %d", id, n)
+	}
+	for _, n := range []int64{0, 1<<63 - 1, -1} {
+		p := put{flagMore | flagNoPut, ^uint64(0), 1, n, ^n, btl.MemHandle{A: 1, B: ^uint64(0)}}
+		if putPut(&f, &p); parsePut(f.Header()) != p {
+			t.Errorf("put: %+v", parsePut(f.Header()))
+		}
+		d := done{flagFailed, ^uint32(0), ^uint64(0), n, ^n}
+		if putDone(&f, d); parseDone(f.Header()) != d {
+			t.Errorf("done: %+v", parseDone(f.Header()))
+		}
 	}
 	var m [matchSize]byte
 	m[2] = 5

@@ -48,8 +48,25 @@ func (m *holder) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 	for i, ep := range eps {
 		h := holdEndpoint{m, ep, ep.(btl.InlineSender)}
 		eps[i] = &h
-		if g, ok := ep.(btl.Getter); ok {
-			eps[i] = &holdGetter{h, g}
+		g, getter := ep.(btl.Getter)
+		p, putter := ep.(btl.Putter)
+		switch {
+		case getter && putter:
+			eps[i] = &struct {
+				holdEndpoint
+				btl.Getter
+				btl.Putter
+			}{h, g, p}
+		case getter:
+			eps[i] = &struct {
+				holdEndpoint
+				btl.Getter
+			}{h, g}
+		case putter:
+			eps[i] = &struct {
+				holdEndpoint
+				btl.Putter
+			}{h, p}
 		}
 	}
 	return eps, errs
@@ -59,11 +76,6 @@ type holdEndpoint struct {
 	m  *holder
 	ep btl.Endpoint
 	btl.InlineSender
-}
-
-type holdGetter struct {
-	holdEndpoint
-	btl.Getter
 }
 
 func (e *holdEndpoint) Send(f *btl.Frag) (bool, error) {

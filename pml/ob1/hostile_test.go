@@ -2,6 +2,7 @@ package ob1
 
 import (
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/ompi-go/ompi-go/btl"
@@ -168,9 +169,18 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, program []byte) {
 		s := btltest.NewScript()
 		s.Facts = btl.Limits{Eager: 200, RndvEager: 40, MaxSend: 150, Latency: 1, Bandwidth: 1, Exclusivity: 1}
-		s.Gets = len(program) > 0 && program[0]&1 != 0
-		bit := func(k int) bool { return len(program) > 0 && program[0]>>k&1 != 0 }
-		opts, archs := []Options{{Depth: 2, Checksum: bit(2)}, {Depth: 2, Checksum: bit(3)}}, make([]datatype.Arch, 2)
+		s.Facts.PipeSend, s.Facts.PipeFrag, s.Facts.MinShared = 50, 100, 300
+		bit := func(k int) bool { return len(program) > k/8 && program[k/8]>>(k%8)&1 != 0 }
+		s.Gets, s.Puts, s.Slow = bit(0), bit(8), bit(9)
+		wish := func(k int) (name string) {
+			for i := range 3 {
+				if bit(k + i) {
+					name = protocolNames[protoRget+protocol(i)]
+				}
+			}
+			return name
+		}
+		opts, archs := []Options{{Depth: 2, RecvDepth: 2, Checksum: bit(2), Protocol: wish(10)}, {Depth: 2, RecvDepth: 2, Checksum: bit(3), Protocol: wish(13)}}, make([]datatype.Arch, 2)
 		for i := range archs {
 			if bit(4 + i) {
 				archs[i] = datatype.ArchBig
@@ -207,7 +217,7 @@ func (h *hostile) size() int { return []int{0, 8, 60, 100, 185, 300, 700, 1500}[
 func (h *hostile) step() {
 	r := h.w.ranks[0]
 	add := func(m *memory, q *core.Request) { h.mems, h.reqs = append(h.mems, m), append(h.reqs, q) }
-	switch k := h.next() % 16; k {
+	switch k := h.next() % 20; k {
 	case 0, 1:
 		m := newMemory(h.t, h.size(), -1, k == 1)
 		add(m, r.recv(m, 1-h.next()%2*2, h.next()%4-2+h.next()%2*2))
@@ -233,6 +243,16 @@ func (h *hostile) step() {
 		}
 	case 10:
 		r.Poll()
+	case 12:
+		if n := h.w.script.Transfers(); n > 0 {
+			h.w.script.EndTransfer(h.next()%n, h.outcome())
+		}
+	case 13:
+		h.w.script.RefuseTransfers(h.next() % 4)
+	case 14:
+		h.w.script.FailPuts(h.outcome())
+	case 15:
+		h.w.script.FailRegister(h.outcome())
 	case 11:
 		if len(h.reqs) > 0 {
 			q := h.reqs[h.next()%len(h.reqs)]
@@ -247,14 +267,18 @@ func (h *hostile) step() {
 	}
 }
 
+func (h *hostile) outcome() error {
+	return []error{nil, nil, nil, btl.ErrNotSupported, errors.New("gone")}[h.next()%5]
+}
+
 // frame injects a frame that is right in most fields, so that it gets far.
 func (h *hostile) frame(r *rank) {
 	id := func() uint64 { return uint64(h.next()%4)<<32 | uint64(1+h.next()%3) }
 	num := func() int64 {
 		return []int64{0, 1, 8, 100, 300, 700, 1500, -1, 1 << 62, -1 << 63}[h.next()%10]
 	}
-	kind := h.next()%7 + 1
-	more := h.next()%4 == 0 && kind != typeAck && kind != typeFin && kind != typeLost // extended
+	kind := h.next()%9 + 1
+	more := h.next()%4 == 0 && kind < len(plainSize) && plainSize[kind] > 0 // extended
 	var hdr []byte
 	switch kind {
 	case typeAck:
@@ -265,6 +289,14 @@ func (h *hostile) frame(r *rank) {
 		hdr = header(func(f *btl.Frag) { putFrag(f, id(), num()) })
 	case typeFin:
 		hdr = header(func(f *btl.Frag) { putFin(f, id(), num()) })
+	case typePut:
+		hdr = header(func(f *btl.Frag) {
+			putPut(f, &put{flags: uint8(h.next()), sendID: id(), recvID: id(), offset: num(), length: num(), handle: btl.MemHandle{A: 1, B: uint64(h.next() % 4)}})
+		})
+	case typeDone:
+		hdr = header(func(f *btl.Frag) {
+			putDone(f, done{flags: uint8(h.next() % 4), sum: uint32(h.next() % 2), recvID: id(), offset: num(), length: num()})
+		})
 	default:
 		seq := uint16(h.next() % 8)
 		if h.next()%2 == 0 {
@@ -302,6 +334,12 @@ func (h *hostile) end() {
 	r := h.w.ranks[0]
 	h.w.script.Refuse(0)
 	r.die(1)
+	for len(h.w.held) > 0 {
+		h.w.complete(0)
+	}
+	for h.w.script.Transfers() > 0 {
+		h.w.script.EndTransfer(0, h.outcome())
+	}
 	for len(h.w.held) > 0 {
 		h.w.complete(0)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/ompi-go/ompi-go/datatype"
 )
 
-// Long messages. The receiver decides once it has matched: it reads the sender's memory (RGET) and sends FIN, or sends ACK for
-// the part that it wants, and the sender streams fragments.
+// Long messages. The receiver decides once it has matched, among what the first frame offers: it reads the sender's memory (RGET)
+// and sends FIN, has its own written (PUT, answered by DONE), or sends ACK for the parts that it wants in fragments, which the
+// sender streams. In transfer.go and put.go is what concerns reads and writes of memory.
 
 type (
 	rndvHandler struct{ o *module }
@@ -87,73 +88,51 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		r.got = n
 	}
 	r.proto = protoRndv
-	var flags uint8
-	equal, whole := o.mayRead(r, &x.ext)
-	readable := frame == typeRget && p.path.Get != nil && !p.ep.Reduced && equal
-	if frame == typeRget && !readable {
-		flags = flagNoGet
-		if !equal {
-			o.stats.CopyFallback++
-		}
-	}
-	if readable && whole && r.got < r.want && r.isFlat {
-		r.xfer = btl.Transfer{Local: unsafe.Add(r.Buf.Addr(), r.got), N: r.want - r.got, Remote: x.handle, Off: r.got}
-		_, err := p.path.Get.Get(&r.xfer)
-		switch {
-		case err == nil:
-			r.proto = protoRget
-			p.path.Counts.Gets++
-			p.path.Counts.GetBytes += uint64(r.want - r.got)
-			r.got = r.want
-			if x.ext.summed {
-				if err := o.check(r, &x.ext, x.ext.sum, unsafe.Slice((*byte)(r.Buf.Addr()), r.got), x.length); err != nil {
-					r.Status.Err = err
-				}
-			}
-		case errors.Is(err, btl.ErrNotSupported) || p.survives(p.path):
-			o.stats.CopyFallback++
-			flags = flagNoGet
-		default:
-			r.Status.Err = o.asError(err, int(source))
-			o.endLong(r)
-			return
-		}
-	}
-	o.stats.Received[r.proto]++
-	if r.got == r.want {
+	switch {
+	case r.got == r.want:
+		o.stats.Received[protoRndv]++
 		if frame == typeRget {
-			c := o.newCtl(p)
-			putFin(&c.frag, x.sendID, r.got)
-			o.sendCtl(c)
+			o.sendFin(r)
 		} else {
-			o.sendAck(r, 0, 0)
+			o.sendAck(r, r.got, 0, 0)
 		}
 		o.endLong(r)
-		return
+	case frame == typeRget:
+		equal, whole := o.mayRead(r, &x.ext)
+		switch {
+		case !equal:
+			o.stats.CopyFallback++
+			o.copyRest(r, flagNoGet)
+		case p.path.Get == nil || p.ep.Reduced:
+			o.copyRest(r, flagNoGet)
+		case !whole || !r.isFlat:
+			o.copyRest(r, 0)
+		default:
+			o.beginGet(r, &x)
+		}
+	case x.flags&flagPut != 0:
+		o.beginPut(r, &x)
+	default:
+		o.copyRest(r, 0)
 	}
-	r.id = o.ids.add(nil, r)
-	o.sendAck(r, r.want-r.got, flags)
 }
 
-// sendAck asks for length bytes behind those that have come; 0: the message is matched and nothing more is wanted.
-func (o *module) sendAck(r *recvReq, length int64, flags uint8) {
+// sendAck asks for length bytes at offset; 0: the message is matched and nothing more is wanted.
+func (o *module) sendAck(r *recvReq, offset, length int64, flags uint8) {
 	c := o.newCtl(r.peer)
-	putAck(&c.frag, ack{flags: flags, sendID: r.sendID, recvID: r.id, offset: r.got, length: length})
+	putAck(&c.frag, ack{flags: flags, sendID: r.sendID, recvID: r.id, offset: offset, length: length})
 	o.sendCtl(c)
 }
 
 // endLong completes a receive whose bytes are all there.
 func (o *module) endLong(r *recvReq) {
-	if r.id != 0 {
-		o.ids.remove(r.id)
-		r.id = 0
-	}
+	r.unname()
 	r.Status.SetBytes(r.got)
 	o.stats.ReceivedBytes[r.proto] += uint64(r.got)
 	if r.Status.Err == nil && r.length > r.room {
 		r.Status.Err = truncated(r, r.length)
 	}
-	r.peer = nil
+	r.peer, r.path = nil, nil
 	r.Finish()
 }
 
@@ -166,27 +145,48 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	a := parseAck(hdr)
 	s := o.ids.send(a.sendID)
-	if s == nil || s.peer.proc.Rank != peer || !s.waits() || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
+	if s == nil || s.peer.proc.Rank != peer || !s.waits(a.recvID) || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
 		o.refuse(peer)
 		return
 	}
 	if a.length == 0 {
+		if s.state == sendStream {
+			o.refuse(peer)
+			return
+		}
 		o.matched(s)
 		return
 	}
-	if a.flags&flagNoGet != 0 && s.proto == protoRget {
-		noGet(s.peer.path, s.mem)
+	if !s.ask(a.flags, a.offset, a.length) {
+		o.refuse(peer)
+		return
 	}
-	if s.state == sendOut {
-		s.pending = 1 // the first fragment
+	if a.flags&flagNoGet != 0 && (s.proto == protoRget || s.proto == protoCoop) {
+		noGet(s.path, s.mem)
+		o.resolve(s.peer)
 	}
-	s.state = sendStream
-	s.recvID, s.next, s.end = a.recvID, a.offset, a.offset+a.length
+	if a.flags&flagNoPut != 0 && (s.proto == protoPut || s.proto == protoPipeline) {
+		s.path.NoPut = true
+		o.resolve(s.peer)
+	}
+	s.answered(a.recvID)
+	s.todo = append(s.todo, span{a.offset, a.offset + a.length})
 	s.advance()
 }
 
-// waits reports whether the receiver may speak of s now: it knows of the message and has not answered.
-func (s *sendReq) waits() bool { return (s.state == sendOut && !s.ended) || s.state == sendRndv }
+// waits reports whether the receiver may speak of s now: it knows of the message, and has not said all. recvID is how it calls its
+// receive.
+func (s *sendReq) waits(recvID uint64) bool {
+	switch s.state {
+	case sendOut:
+		return !s.ended
+	case sendRndv:
+		return true
+	case sendStream:
+		return s.recvID == recvID && s.failure == nil && !s.whole()
+	}
+	return false
+}
 
 // advance goes on with a stream after an event.
 func (s *sendReq) advance() {
@@ -262,7 +262,7 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
 	flat, refused := s.conv.IsContiguous(), 0
-	for s.next < s.end {
+	for s.next < s.end || s.turn() {
 		if s.pending >= o.opt.Depth {
 			return true, nil
 		}
@@ -303,10 +303,20 @@ func (s *sendReq) stream() (done bool, err error) {
 		}
 		s.pending++
 	}
-	if s.pending == 0 && s.state == sendStream {
+	if s.pending == 0 && s.writings == nil && s.state == sendStream && s.whole() {
 		o.finishSend(s)
 	}
 	return true, nil
+}
+
+// turn takes up the next range that goes in fragments.
+func (s *sendReq) turn() bool {
+	if len(s.todo) == 0 {
+		return false
+	}
+	s.next, s.end = s.todo[0].off, s.todo[0].end
+	s.todo = s.todo[:copy(s.todo, s.todo[1:])]
+	return true
 }
 
 // Receive implements btl.Handler: a fragment of a long message.
@@ -329,7 +339,7 @@ func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
 	}
 	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
-	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got-r.coming {
+	if r == nil || r.peer.proc.Rank != peer || r.proto == protoRget || r.proto == protoCoop || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got-r.coming {
 		return nil, 0
 	}
 	return r, off
@@ -337,9 +347,7 @@ func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
 
 func (o *module) fragCame(r *recvReq, n int) {
 	r.got += int64(n)
-	if r.got == r.want {
-		o.endLong(r)
-	}
+	o.endWhole(r)
 }
 
 // Place implements btl.Placer: where the payload of a fragment belongs, when that is one block of memory.
@@ -365,9 +373,7 @@ func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 	r.coming -= int64(n)
 	switch {
 	case r.over:
-		if r.placing == 0 {
-			o.endLong(r)
-		}
+		o.endWhenFree(r)
 	case err == nil:
 		o.fragCame(r, n)
 	}
@@ -383,7 +389,7 @@ func (x *finHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	id, n := parseFin(hdr)
 	s := o.ids.send(id)
-	if s == nil || s.peer.proc.Rank != peer || !s.waits() || s.proto != protoRget || n < 0 || n > s.total {
+	if s == nil || s.peer.proc.Rank != peer || !s.waits(0) || (s.proto != protoRget && s.proto != protoCoop) || s.state == sendStream || n < 0 || n > s.total {
 		o.refuse(peer)
 		return
 	}

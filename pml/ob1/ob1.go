@@ -32,9 +32,11 @@ type Options struct {
 	Priority int `mca:"priority" default:"20" min:"0" max:"100" level:"9" help:"priority among the PMLs"`
 	Depth    int `mca:"send_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"fragments of one message that may be under way at once"`
 
-	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
-	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
-	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
+	EarlyMessages int    `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
+	EarlyBytes    int64  `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	RecvDepth     int    `mca:"recv_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"pieces of a receive buffer that may be registered for its sender to write at once"`
+	Protocol      string `mca:"protocol" default:"auto" enum:"auto|inline|eager|rndv|rget|put|pipeline|coop" level:"5" settable:"true" help:"how messages go: auto chooses, any other is taken where it is possible at all, else the nearest to it; ranks may differ, the sender's value holds"`
+	Checksum      bool   `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -56,7 +58,11 @@ func (component) Open(env *btl.Env) (pml.Module, int, error) {
 	}
 	o := newModule(env, b.BML(), opt)
 	return o, opt.Priority, env.Params.Watch("pml", "ob1", func(into any) (func(), error) {
-		return func() { o.opt.Depth = into.(*Options).Depth }, nil
+		return func() {
+			x := into.(*Options)
+			o.opt.Depth, o.opt.RecvDepth, o.opt.Protocol = x.Depth, x.RecvDepth, x.Protocol
+			o.LimitsChanged()
+		}, nil
 	})
 }
 
@@ -89,7 +95,8 @@ type Stats struct {
 	Stray         uint64 // messages of communicators not made yet
 	Refused       uint64 // frames that made no sense
 	Retries       uint64 // times that a send or a control frame had to wait for room
-	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
+	CopyFallback  uint64 // ranges whose memory could not be registered, read or written, and were replaced by fragments
+	Overruled     uint64 // messages sent otherwise than pml_ob1_protocol wishes
 
 	ChecksumErrors uint64 // payloads that were not what their sender summed
 }
@@ -120,6 +127,8 @@ type module struct {
 	msgs     *message
 	ctls     *ctl
 	frags    *dataFrag
+	writings *writing
+	pieces   *piece
 	payloads payloadPool
 	nFree    balance
 	closed   bool
@@ -130,6 +139,8 @@ type module struct {
 	fragH    fragHandler
 	finH     finHandler
 	lostH    lostHandler
+	putH     putHandler
+	doneH    doneHandler
 }
 
 // place is where a BTL is writing a payload for a communicator that has been freed meanwhile, after a member's death.
@@ -139,7 +150,7 @@ type place struct {
 }
 
 // balance counts what is out of each pool; Quiet and Close look at it.
-type balance struct{ msgs, ctls, frags int }
+type balance struct{ msgs, ctls, frags, moves int }
 
 // peer is a process as ob1 sends to it.
 type peer struct {
@@ -178,7 +189,8 @@ type rankState struct {
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
 	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o, o.lostH.o = o, o, o, o, o, o, o
-	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
+	o.putH.o, o.doneH.o = o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH, typePut: &o.putH, typeDone: &o.doneH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
 	o.extend()
@@ -295,7 +307,9 @@ func peerError(e *core.Error, rank int) *core.Error {
 }
 
 // Quiet implements pml.Module.
-func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 }
+func (o *module) Quiet() bool {
+	return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 && o.nFree.moves == 0
+}
 
 // Close implements pml.Module.
 func (o *module) Close() error {
@@ -324,7 +338,7 @@ func (o *module) balanced() error {
 			return nil // cancelled, or a program that leaves messages behind
 		}
 	}
-	if b := o.nFree; b.ctls != 0 || b.frags != 0 || b.msgs != 0 || o.ids.live != 0 || o.out.n != 0 {
+	if b := o.nFree; b.ctls != 0 || b.frags != 0 || b.msgs != 0 || b.moves != 0 || o.ids.live != 0 || o.out.n != 0 {
 		return fmt.Errorf("pml ob1: not everything came back: %+v, %d long messages, %d waiting", b, o.ids.live, o.out.n)
 	}
 	return nil

@@ -17,6 +17,8 @@ type outItem struct {
 	list       *outList
 	s          *sendReq
 	c          *ctl
+	r          *recvReq // the read of a sender's memory
+	w          *writing // a write to a receiver's memory
 }
 
 type outList struct {
@@ -29,11 +31,31 @@ type outQueue struct {
 	source *progress.Source // on while something waits
 	n      int
 	peers  []*peer
+	moves  outList // reads and writes, apart from the messages: the room that they wait for is another
+	moving int     // in moves
 }
 
 // add queues an item behind the others for p.
 func (q *outQueue) add(p *peer, it *outItem) {
 	l := &p.queue
+	q.put(l, it)
+	q.o.stats.Retries++
+	if !l.active {
+		l.active = true
+		q.peers = append(q.peers, p)
+	}
+}
+
+// hold queues a read or write; first tells that it has not been here before.
+func (q *outQueue) hold(it *outItem, first bool) {
+	q.put(&q.moves, it)
+	q.moving++
+	if first {
+		q.o.stats.Retries++
+	}
+}
+
+func (q *outQueue) put(l *outList, it *outItem) {
 	it.list, it.prev, it.next = l, l.tail, nil
 	if l.tail == nil {
 		l.head = it
@@ -42,13 +64,8 @@ func (q *outQueue) add(p *peer, it *outItem) {
 	}
 	l.tail = it
 	q.n++
-	q.o.stats.Retries++
 	q.o.engine.Busy(1)
 	q.source.On()
-	if !l.active {
-		l.active = true
-		q.peers = append(q.peers, p)
-	}
 }
 
 // drop takes an item out, if it is queued.
@@ -66,6 +83,9 @@ func (q *outQueue) drop(it *outItem) {
 		l.tail = it.prev
 	} else {
 		it.next.prev = it.prev
+	}
+	if l == &q.moves {
+		q.moving--
 	}
 	it.list, it.prev, it.next = nil, nil, nil
 	if q.n--; q.n == 0 {
@@ -101,6 +121,23 @@ func (q *outQueue) Poll() int {
 			p.queue.active = false
 			q.peers = append(q.peers[:i], q.peers[i+1:]...)
 			i--
+		}
+	}
+	return n + q.offerMoves()
+}
+
+// offerMoves offers each waiting read and write again, once: none waits for another.
+func (q *outQueue) offerMoves() (n int) {
+	for k := q.moving; k > 0 && q.moves.head != nil; k-- {
+		it := q.moves.head
+		q.drop(it)
+		if it.r != nil {
+			it.r.get(false)
+		} else {
+			it.w.begin(false)
+		}
+		if q.moves.tail != it {
+			n++
 		}
 	}
 	return n

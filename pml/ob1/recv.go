@@ -3,6 +3,7 @@ package ob1
 import (
 	"unsafe"
 
+	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
@@ -28,13 +29,21 @@ type recvReq struct {
 	want   int64
 	got    int64
 	length int64
-	proto  protocol // how it comes: protoRndv or protoRget
+	proto  protocol // how it comes
 	ext    ext      // what its first frame said besides
 
+	path    *bml.Path    // of what follows
 	xfer    btl.Transfer // the read of the sender's memory
-	placing int          // fragments that BTLs are writing into the buffer
-	coming  int64        // their bytes: got+coming <= want
-	over    bool         // failed: ends when placing is 0
+	item    outItem      // its place among what waits for room
+	pinned  bool         // xfer.Mem is a registration
+	reading bool         // the BTL has xfer
+	pieces  *piece       // parts of the buffer that the sender may write, out of them
+	out     int
+	primed  int64 // up to here the message has been asked for,
+	step    int64 // so many bytes in a piece; 0: all in one
+	placing int   // fragments that BTLs are writing into the buffer
+	coming  int64 // their bytes: got+coming <= want
+	over    bool  // failed: ends when nobody writes to the buffer any more
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
@@ -154,7 +163,7 @@ func (o *module) deliverMsg(r *recvReq, s *message) {
 	case s.frame == typeLost:
 		o.deliverLost(r, s.source, s.tag)
 	case s.frame != typeMatch:
-		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.length, s.sendID, s.handle, s.ext}, s.payload)
+		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.flags, s.length, s.sendID, s.handle, s.ext}, s.payload)
 	case s.ext.arch != datatype.ArchNative:
 		o.deliverExt(r, s.source, s.tag, &s.ext, s.payload)
 	default:

@@ -142,11 +142,12 @@ var modes = map[string]pml.Mode{"": pml.Standard, "sync": pml.Synchronous, "read
 
 // run performs one command.
 //
-//	world n= [eager= rndv= frag= inline= get= depth=] [gets] [later|hold] [checksum[=R]] [big=R]
+//	world n= [eager= rndv= frag= inline= get= put= pipe= pipesend= pipefrag= shared= depth= recvdepth= protocol=] [gets] [puts] [slow] [later|hold] [checksum[=R]] [big=R]
 //	R isend to= tag= size= [mode=] [vector] [comm= inner] [as=]    R irecv from= tag= size= [vector] [comm= inner] [as=]
 //	R cancel of=    R free of=    complete [at=]
 //	R iprobe from= tag=    R probe from= tag= as=    R improbe from= tag= as=    R imrecv of= size= [as=]
-//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails how=unsupported|gone|not    R poll
+//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails|putfails|regfails how=unsupported|gone|not    R poll
+//	endtransfer [at=] [how=]    refusetransfers n=    R registered    R cancelall
 //	R die peer=    R revoke    R addcomm k=    R delcomm k=    R sequence to= peer= (both ends)    R stats    frames
 func (p *player) run(a args) {
 	if a.verb == "world" {
@@ -203,7 +204,19 @@ func (p *player) run(a args) {
 	case "refuse":
 		s.Refuse(a.num("n", 1))
 	case "getfails":
-		s.FailGets(map[string]error{"unsupported": btl.ErrNotSupported, "gone": errors.New("its memory is gone"), "not": nil}[a.words["how"]])
+		s.FailGets(how[a.words["how"]])
+	case "putfails":
+		s.FailPuts(how[a.words["how"]])
+	case "regfails":
+		s.FailRegister(how[a.words["how"]])
+	case "endtransfer":
+		s.EndTransfer(a.num("at", 1)-1, how[a.words["how"]])
+	case "refusetransfers":
+		s.RefuseTransfers(a.num("n", 1))
+	case "registered":
+		fmt.Fprintf(&p.out, "  %d\n", s.Registered(a.rank))
+	case "cancelall":
+		r.cancelAll()
 	case "poll":
 		r.Poll()
 	case "die":
@@ -225,14 +238,18 @@ func (p *player) run(a args) {
 	}
 }
 
+// how is what goes wrong, by name.
+var how = map[string]error{"unsupported": btl.ErrNotSupported, "gone": errors.New("its memory is gone")}
+
 func (p *player) open(a args) {
 	s := btltest.NewScript()
 	s.Facts.Eager, s.Facts.RndvEager, s.Facts.MaxSend = int64(a.num("eager", 116)), int64(a.num("rndv", 20)), int64(a.num("frag", 124))
-	s.Facts.MinGet = int64(a.num("get", 0))
-	s.Inline, s.Gets, s.Later = a.num("inline", 16), a.has("gets"), a.has("later")
+	s.Facts.MinGet, s.Facts.MinPut, s.Facts.MinShared = int64(a.num("get", 0)), int64(a.num("put", 0)), int64(a.num("shared", 0))
+	s.Facts.MinPipeline, s.Facts.PipeSend, s.Facts.PipeFrag = int64(a.num("pipe", 0)), int64(a.num("pipesend", 0)), int64(a.num("pipefrag", 0))
+	s.Inline, s.Gets, s.Puts, s.Slow, s.Later = a.num("inline", 16), a.has("gets"), a.has("puts"), a.has("slow"), a.has("later")
 	opts, archs := make([]Options, a.num("n", 2)), make([]datatype.Arch, a.num("n", 2))
 	for i := range opts {
-		opts[i] = Options{Depth: a.num("depth", 4), Checksum: a.has("checksum") && a.num("checksum", i) == i}
+		opts[i] = Options{Depth: a.num("depth", 4), RecvDepth: a.num("recvdepth", 2), Protocol: a.words["protocol"], Checksum: a.has("checksum") && a.num("checksum", i) == i}
 		if a.num("big", -1) == i {
 			archs[i] = datatype.ArchBig
 		}

@@ -2,6 +2,7 @@ package ob1
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
@@ -43,15 +44,21 @@ type sendReq struct {
 	total int64
 	id    uint64 // while a receiver may speak of it
 	mem   btl.MemHandle
+	head  int64    // bytes that go with the first fragment
 	frag  btl.Frag // the first fragment
 
-	// While streaming: the receiver wants [next, end). pending fragments are in BTLs.
-	recvID  uint64
-	next    int64
-	end     int64
-	pending int
-	ended   bool        // the receiver is done with it, but the BTL still holds the first fragment
-	failure *core.Error // first error; reported when nothing is pending
+	// While streaming: [next, end) goes in fragments now, todo later. pending fragments are in BTLs, writings are ranges that the
+	// BTL writes to the receiver's memory. The receiver wants the message up to want, -1 until it has said so.
+	recvID   uint64
+	next     int64
+	end      int64
+	todo     []span
+	asked    spans
+	want     int64
+	writings *writing
+	pending  int
+	ended    bool        // the receiver is done with it, but the BTL still holds the first fragment
+	failure  *core.Error // first error; reported when nothing is pending
 }
 
 // Send implements pml.Module.
@@ -153,6 +160,8 @@ func (o *module) countInline(p *bml.Path, n int64) {
 func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, mode pml.Mode) {
 	s.ch, s.dest, s.tag, s.mode = m, dest, int32(tag), mode
 	s.total, s.id, s.pending, s.ended, s.failure = buf.Bytes(), 0, 0, false, nil
+	s.want, s.todo = -1, s.todo[:0]
+	s.asked.reset()
 	if m.fault != nil {
 		s.FinishErr(peerError(m.fault, dest))
 		return
@@ -175,7 +184,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	r.sendSeq++
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	if !behind && choose(s.total, contiguous, mode, p.path, &p.limits) == protoInline {
+	if proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits); proto == protoInline && !behind {
 		if p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
 			o.countInline(p.path, s.total)
 			s.state = sendIdle
@@ -198,33 +207,49 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) {
 	f := &s.frag
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	s.proto = choose(s.total, contiguous && !s.peer.differs, s.mode, s.path, l)
+	var why reason
+	if s.proto, why = choose(s.total, contiguous, s.peer.differs, s.mode, l); why != suits {
+		o.overrule(l.wish, s.proto, why)
+	}
 	putMatch(f, h0, h1)
+	f.Hdr[1] &= flagSync
 	f.Len, f.Data, f.Conv, f.Sent = 0, nil, nil, 0
 	s.item.s = s
 	if s.total > 0 {
 		s.conv.Prepare(buf.Type(), buf.Count(), buf.Addr())
 	}
 	frame := uint8(typeMatch)
-	if s.proto == protoRget {
-		frame = typeRget
+	if s.pins() {
 		s.mem = btl.MemHandle{}
 		if s.path.Reg != nil {
 			var err error
 			if s.mem, err = s.path.Reg.Register(buf.Addr(), s.total); err != nil {
 				s.proto = protoRndv
+				o.stats.CopyFallback++
 			}
 		}
-	} else if s.proto == protoRndv && s.offerShared(buf, contiguous && !s.peer.differs, l) {
-		s.proto, frame = protoRget, typeRget
+	} else if s.proto == protoRndv && s.offerShared(buf, contiguous, l) {
+		s.proto = protoRget
 	}
 	switch s.proto {
-	case protoRget:
+	case protoRget, protoCoop:
+		frame = typeRget
+		if s.proto == protoCoop {
+			f.Hdr[1] |= flagShared
+		}
 		s.id = o.ids.add(s, nil)
 		putRndv(f, s.total, s.id)
 		putRget(f, s.mem)
-	case protoRndv:
+	case protoPut:
 		frame = typeRndv
+		f.Hdr[1] |= flagPut
+		s.id = o.ids.add(s, nil)
+		putRndv(f, s.total, s.id)
+	case protoRndv, protoPipeline:
+		frame = typeRndv
+		if s.proto == protoPipeline {
+			f.Hdr[1] |= flagPut | flagPiped
+		}
 		s.id = o.ids.add(s, nil)
 		putRndv(f, s.total, s.id)
 		f.Len = int(min(s.total, l.head))
@@ -235,6 +260,7 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 		s.proto = protoEager // an inline message that found no room, too
 		f.Len = int(s.total)
 	}
+	s.head = int64(f.Len)
 	f.Hdr[0] = frame
 	f.Tag = tagOf(int(frame))
 	if f.Len > 0 {
@@ -249,6 +275,19 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 	}
 	o.stats.Sent[s.proto]++
 	o.stats.SentBytes[s.proto] += uint64(s.total)
+}
+
+// pins reports whether the whole message is registered while the send lasts.
+func (s *sendReq) pins() bool {
+	return s.proto == protoRget || s.proto == protoCoop || s.proto == protoPut
+}
+
+// overrule counts a message that cannot go as pml_ob1_protocol wishes, and says so the first time.
+func (o *module) overrule(wish, instead protocol, why reason) {
+	o.stats.Overruled++
+	if o.stats.Overruled == 1 {
+		o.env.Upcalls.Say("ob1-protocol", fmt.Sprintf("pml_ob1_protocol is %s, but not every message can go that way; the first goes by %s: %s", wish, instead, why))
+	}
 }
 
 // push offers what s has to send to its BTL. done: nothing more to offer now.
@@ -332,7 +371,7 @@ func (o *module) release(s *sendReq) {
 		o.ids.remove(s.id)
 		s.id = 0
 	}
-	if s.proto == protoRget && s.path.Reg != nil {
+	if s.pins() && s.path.Reg != nil {
 		s.path.Reg.Deregister(s.mem)
 	}
 }
@@ -343,7 +382,11 @@ func (o *module) sendFailed(s *sendReq, err error) {
 		s.failure = o.asError(err, s.dest)
 	}
 	o.out.drop(&s.item)
-	if s.pending > 0 || s.state == sendIdle || s.state == sendOut {
+	id := s.id
+	if s.dropWritings(); s.id != id {
+		return // the peer's death, found meanwhile, has ended it
+	}
+	if s.pending > 0 || s.writings != nil || s.state == sendIdle || s.state == sendOut {
 		return // the BTL will tell when it lets go of the last fragment
 	}
 	o.finishSend(s)

@@ -12,7 +12,7 @@ import (
 // offerShared registers the buffer of a message that is to be fetched if it lies in such memory, though the peer cannot fetch others.
 func (s *sendReq) offerShared(buf core.Buffer, contiguous bool, l *limits) bool {
 	p := s.path
-	if p.Shares == nil || !p.NoGet || p.NoShared || !fetchable(s.total, contiguous, p, l) {
+	if p.Shares == nil || !p.NoGet || p.NoShared || !fetchable(s.total, contiguous, s.peer.differs, s.mode, l) {
 		return false
 	}
 	h, err := p.Shares.Register(buf.Addr(), s.total)

@@ -71,6 +71,21 @@ func frameText(line string) string {
 	case typeFrag:
 		id, off := parseFrag(h)
 		return fmt.Sprintf("%sFRAG receive %s offset %d%s", s, idText(id), off, load)
+	case typePut:
+		a := parsePut(h)
+		if a.flags != 0 {
+			load += fmt.Sprintf(" flags %d", a.flags)
+		}
+		return fmt.Sprintf("%sPUT send %s receive %s offset %d length %d memory %d/%d%s", s, idText(a.sendID), idText(a.recvID), a.offset, a.length, a.handle.A, a.handle.B, load)
+	case typeDone:
+		d := parseDone(h)
+		if d.flags != 0 {
+			load += fmt.Sprintf(" flags %d", d.flags)
+		}
+		if d.sum != 0 {
+			load += fmt.Sprintf(" sum %08x", d.sum)
+		}
+		return fmt.Sprintf("%sDONE receive %s offset %d length %d%s", s, idText(d.recvID), d.offset, d.length, load)
 	case typeFin:
 		id, n := parseFin(h)
 		return fmt.Sprintf("%sFIN send %s bytes %d%s", s, idText(id), n, load)
@@ -108,6 +123,7 @@ func statsText(s Stats) string {
 	add("refused", s.Refused)
 	add("retries", s.Retries)
 	add("copy fallback", s.CopyFallback)
+	add("overruled", s.Overruled)
 	add("checksum errors", s.ChecksumErrors)
 	return strings.Join(out, ", ")
 }

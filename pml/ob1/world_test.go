@@ -110,6 +110,18 @@ func (r *rank) revoke(k uint32) {
 	})
 }
 
+// cancelAll ends everything at r, as the cancellation of its instance does.
+func (r *rank) cancelAll() {
+	r.Do(func() {
+		err := core.NewError(core.ErrProcAborted, "cancelled")
+		for _, c := range r.comms {
+			c.SetFault(&core.Fault{Err: err, Fatal: true})
+			r.o.CommFailed(c)
+		}
+		r.o.Cancelled(err)
+	})
+}
+
 // memory is a user's buffer between two guard zones.
 type memory struct {
 	all  []byte
@@ -201,7 +213,7 @@ func (r *rank) checkBalance(t testing.TB) {
 	t.Helper()
 	r.Do(func() {
 		o := r.o
-		if o.ids.live != 0 || o.out.n != 0 || o.nFree.frags != 0 || o.nFree.ctls != 0 || !o.Quiet() {
+		if o.ids.live != 0 || o.out.n != 0 || o.nFree.frags != 0 || o.nFree.ctls != 0 || o.nFree.moves != 0 || !o.Quiet() {
 			t.Errorf("rank %d: left: %d names, %d waiting for room, pools %+v", r.Job.Rank(), o.ids.live, o.out.n, o.nFree)
 		}
 		held := 0
