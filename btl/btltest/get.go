@@ -30,10 +30,11 @@ func testGet(t *testing.T, cfg Config) {
 	if err != nil {
 		t.Fatalf("Register: %v", err)
 	}
+	shared := false
 	get := func(h btl.MemHandle, off, n int64) ([]byte, error) {
 		dst := make([]byte, n+1)
 		dst[n] = 0xa5
-		err := p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: n, Remote: h, Off: off}, g.Get)
+		err := p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: n, Remote: h, Off: off, Shared: shared}, g.Get)
 		if dst[n] != 0xa5 {
 			t.Errorf("Get(%d, +%d) wrote behind its end", off, n)
 		}

@@ -19,6 +19,8 @@ type endpoint struct {
 	ring   producer
 	inline int   // largest inline payload
 	noCopy error // why Get is not possible
+	noHelp bool  // the peer cannot copy its part of a Get
+	pulls  [boards]pull
 	dead   error
 	report *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
 	fenced atomic.Uint32   // target of the barrier where membarrier is missing
@@ -32,6 +34,7 @@ func (ep *endpoint) connect() error {
 		return fmt.Errorf("a ring to rank %d: %w", ep.proc.Rank, err)
 	}
 	ep.ring.init(box, m.geo)
+	ep.initBoards()
 	m.shm.Offer(ep.peer, p)
 	return nil
 }

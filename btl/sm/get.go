@@ -11,7 +11,8 @@ import (
 )
 
 // Single copy. Between processes the receiver reads the sender's memory with process_vm_readv; between goroutine ranks it copies
-// from a registered address. A process needs no registration: its handle is the address, and the kernel checks it.
+// from a registered address. A process needs no registration for that: its handle is the address, and the kernel checks it. But who
+// helps a receiver (help.go) must know its memory.
 
 // Register implements btl.Registrar.
 func (m *module) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
@@ -19,18 +20,27 @@ func (m *module) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
 		slot, gen := m.shm.Register(mem, n)
 		return btl.MemHandle{A: uint64(slot), B: uint64(gen)}, nil
 	}
-	return btl.MemHandle{A: uint64(uintptr(mem)), B: uint64(n)}, nil
+	return m.windows.add(mem, n)
 }
 
 // Deregister implements btl.Registrar.
 func (m *module) Deregister(h btl.MemHandle) {
 	if m.shm.InProcess() {
 		m.shm.Deregister(uint32(h.A), uint32(h.B))
+		return
 	}
+	m.windows.remove(h)
 }
 
 // Get implements btl.Getter.
-func (ep *endpoint) Get(t *btl.Transfer) (bool, error) { return ep.move(t, unix.SYS_PROCESS_VM_READV) }
+func (ep *endpoint) Get(t *btl.Transfer) (bool, error) {
+	if t.Shared {
+		if done, ok, err := ep.getShared(t); ok {
+			return done, err
+		}
+	}
+	return ep.move(t, unix.SYS_PROCESS_VM_READV)
+}
 
 // Put implements btl.Putter.
 func (ep *endpoint) Put(t *btl.Transfer) (bool, error) { return ep.move(t, unix.SYS_PROCESS_VM_WRITEV) }
@@ -40,12 +50,12 @@ func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
 	if ep.noCopy != nil {
 		return false, fmt.Errorf("%w: %w", btl.ErrNotSupported, ep.noCopy)
 	}
+	at, err := ep.source(t)
+	if err != nil {
+		return false, err
+	}
 	if ep.m.shm.InProcess() {
-		mem, err := ep.peer.Registered(uint32(t.Remote.A), uint32(t.Remote.B), t.Off, t.N)
-		if err != nil {
-			return false, err
-		}
-		theirs, ours := unsafe.Slice((*byte)(mem), t.N), unsafe.Slice((*byte)(t.Local), t.N)
+		theirs, ours := unsafe.Slice((*byte)(at.here), t.N), unsafe.Slice((*byte)(t.Local), t.N)
 		if call == unix.SYS_PROCESS_VM_READV {
 			copy(ours, theirs)
 		} else {
@@ -53,18 +63,20 @@ func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
 		}
 		return true, nil
 	}
-	if t.Off < 0 || t.N < 0 || uint64(t.Off)+uint64(t.N) > t.Remote.B {
-		return false, fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, t.Remote.B)
-	}
-	err := copyPeer(call, ep.peer.PID(), t.Local, t.Remote.A+uint64(t.Off), int(t.N))
+	err = ep.copyError(copyPeer(call, ep.peer.PID(), t.Local, at.there, int(t.N)))
+	return err == nil, err
+}
+
+// copyError says what the kernel's refusal to copy means.
+func (ep *endpoint) copyError(err error) error {
 	switch {
 	case err == nil:
-		return true, nil
+		return nil
 	case errors.Is(err, unix.ESRCH):
-		return false, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
+		return fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
 	default:
 		// The trial worked, and yet: perhaps this very memory cannot be read (EFAULT), perhaps the peer dropped its permissions.
-		return false, fmt.Errorf("%w: process_vm_readv or writev: %w", btl.ErrNotSupported, err)
+		return fmt.Errorf("%w: process_vm_readv or writev: %w", btl.ErrNotSupported, err)
 	}
 }
 

@@ -25,11 +25,14 @@ type module struct {
 	geo      geometry
 	fence    bool // senders bring their own barrier
 
-	seen  uint32      // offers looked at, as shm.Calls counts
-	rings []*consumer // rings of peers that send to us
-	eps   []*endpoint
-	pids  []watch
-	gone  []*endpoint // of processes that had ended before they were first used: the next Poll says so
+	seen    uint32      // offers looked at, as shm.Calls counts
+	rings   []*consumer // rings of peers that send to us
+	eps     []*endpoint
+	pids    []watch
+	pulls   []*pull // transfers of this rank whose helpers are not done
+	helps   []help  // transfers of peers to help with
+	windows windows
+	gone    []*endpoint // of processes that had ended before they were first used: the next Poll says so
 }
 
 // watch is a peer process whose death the kernel will report.
@@ -43,7 +46,7 @@ func (m *module) Name() string { return "sm" }
 
 func (m *module) Limits() btl.Limits {
 	o := &m.opt
-	return btl.Limits{Eager: o.EagerLimit, RndvEager: o.RndvEager, MaxSend: o.MaxSend, MinGet: o.GetLimit,
+	return btl.Limits{Eager: o.EagerLimit, RndvEager: o.RndvEager, MaxSend: o.MaxSend, MinGet: o.GetLimit, MinShared: o.CoopLimit,
 		Latency: o.Latency, Bandwidth: o.Bandwidth, Exclusivity: o.Exclusivity}
 }
 
@@ -89,7 +92,7 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 
 // watch has the kernel report the death of a peer process.
 func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
-	if m.shm.InProcess() || slices.ContainsFunc(m.pids, func(w watch) bool { return w.proc == p }) {
+	if m.shm.InProcess() || m.watches(p) {
 		return nil
 	}
 	fd, err := unix.PidfdOpen(peer.PID(), unix.PIDFD_NONBLOCK)
@@ -107,6 +110,11 @@ func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
 	}
 	m.pids = append(m.pids, w)
 	return nil
+}
+
+// watches reports whether the kernel will tell of the end of p's process.
+func (m *module) watches(p *core.Proc) bool {
+	return slices.ContainsFunc(m.pids, func(w watch) bool { return w.proc == p })
 }
 
 type death struct {
@@ -139,9 +147,11 @@ func (m *module) ended(p *core.Proc, cause error) {
 		for slot, w, full := c.peek(); full && m.drain(c, slot, w) > 0; slot, w, full = c.peek() {
 		}
 		c.abort(cause)
+		m.dropHelps(c)
 	}
 	for _, ep := range m.eps {
 		if ep.proc == p {
+			m.reapOf(ep)
 			ep.dead = cause
 		}
 	}
@@ -171,6 +181,12 @@ func (m *module) Poll() int {
 		}
 		n += m.drain(c, slot, w)
 	}
+	if len(m.pulls) > 0 {
+		n += m.reap()
+	}
+	if len(m.helps) > 0 {
+		n += m.help()
+	}
 	return n
 }
 
@@ -178,6 +194,9 @@ func (m *module) Poll() int {
 func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 	n := 0
 	for full := true; full && n < pollBurst; slot, w, full = c.peek() {
+		if len(m.pulls) > 0 {
+			m.reap() // so that there is a board for the next
+		}
 		if n > 0 {
 			c.fetchAhead() // a burst: the sender is ahead, so the next lines are worth having
 		}
@@ -215,6 +234,13 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			}
 			n += m.consumed(c)
 			continue
+		case w>>56 == kindHelp:
+			if !m.helpAsked(c, slot) {
+				m.broken(c)
+				return n
+			}
+			n += m.consumed(c)
+			continue
 		default:
 			m.broken(c)
 			return n
@@ -244,6 +270,7 @@ func (m *module) consumed(c *consumer) int {
 func (m *module) broken(c *consumer) {
 	cause := m.garbage(c.peer)
 	c.abort(cause)
+	m.dropHelps(c)
 	for i, r := range m.rings {
 		if r == c {
 			m.rings = append(m.rings[:i:i], m.rings[i+1:]...)
@@ -287,8 +314,8 @@ func (m *module) accept(rank int, p shm.Piece) {
 	m.rings = append(m.rings[:len(m.rings):len(m.rings)], c)
 }
 
-// Flush: everything sent is in the receivers' reach already.
-func (m *module) Flush() bool { return true }
+// Flush: everything sent is in the receivers' reach already. Peers may be writing what this rank gets.
+func (m *module) Flush() bool { return len(m.pulls) == 0 }
 
 // Close stops polling. Peers map the segment as long as they like.
 func (m *module) Close() error {
@@ -300,7 +327,7 @@ func (m *module) Close() error {
 	for _, ep := range m.eps {
 		m.engine.StopTimer(ep.report)
 	}
-	m.pids, m.rings, m.eps, m.gone = nil, nil, nil, nil
+	m.pids, m.rings, m.eps, m.gone, m.pulls, m.helps = nil, nil, nil, nil, nil, nil
 	return nil
 }
 

@@ -98,32 +98,25 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 	}
 	if readable && whole && r.got < r.want && r.isFlat {
 		r.xfer = btl.Transfer{Local: unsafe.Add(r.Buf.Addr(), r.got), N: r.want - r.got, Remote: x.handle, Off: r.got}
-		_, err := p.path.Get.Get(&r.xfer)
-		switch {
-		case err == nil:
-			r.proto = protoRget
-			p.path.Counts.Gets++
-			p.path.Counts.GetBytes += uint64(r.want - r.got)
-			r.got = r.want
-			if x.ext.summed {
-				if err := o.check(r, &x.ext, x.ext.sum, unsafe.Slice((*byte)(r.Buf.Addr()), r.got), x.length); err != nil {
-					r.Status.Err = err
-				}
-			}
-		case errors.Is(err, btl.ErrNotSupported) || p.survives(p.path):
-			o.stats.CopyFallback++
-			flags = flagNoGet
-		default:
-			r.Status.Err = o.asError(err, int(source))
-			o.endLong(r)
+		r.xfer.Owner, r.xfer.Shared = r, p.path.Limits.MinShared > 0 && r.xfer.N >= p.path.Limits.MinShared
+		if done, err := p.path.Get.Get(&r.xfer); done || err != nil {
+			o.read(r, err)
 			return
 		}
+		r.id = o.ids.add(nil, r)
+		r.placing, r.coming = 1, r.xfer.N
+		return
 	}
 	o.stats.Received[r.proto]++
+	o.answer(r, frame, flags)
+}
+
+// answer tells the sender that the receiver has all it wants, or asks for the rest.
+func (o *module) answer(r *recvReq, frame, flags uint8) {
 	if r.got == r.want {
 		if frame == typeRget {
-			c := o.newCtl(p)
-			putFin(&c.frag, x.sendID, r.got)
+			c := o.newCtl(r.peer)
+			putFin(&c.frag, r.sendID, r.got)
 			o.sendCtl(c)
 		} else {
 			o.sendAck(r, 0, 0)
@@ -131,8 +124,46 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		o.endLong(r)
 		return
 	}
-	r.id = o.ids.add(nil, r)
+	if r.id == 0 {
+		r.id = o.ids.add(nil, r)
+	}
 	o.sendAck(r, r.want-r.got, flags)
+}
+
+// read: the read of the sender's memory is over.
+func (o *module) read(r *recvReq, err error) {
+	p, flags := r.peer, uint8(0)
+	switch {
+	case err == nil:
+		r.proto = protoRget
+		p.path.Counts.Gets++
+		p.path.Counts.GetBytes += uint64(r.xfer.N)
+		r.got = r.want
+		if r.ext.summed {
+			if err := o.check(r, &r.ext, r.ext.sum, unsafe.Slice((*byte)(r.Buf.Addr()), r.got), r.length); err != nil {
+				r.Status.Err = err
+			}
+		}
+	case errors.Is(err, btl.ErrNotSupported) || p.survives(p.path):
+		o.stats.CopyFallback++
+		flags = flagNoGet
+	default:
+		r.Status.Err = o.asError(err, r.Status.Source)
+		o.endLong(r)
+		return
+	}
+	o.stats.Received[r.proto]++
+	o.answer(r, typeRget, flags)
+}
+
+// TransferDone implements btl.Transferrer: a read of the sender's memory that took longer is over.
+func (r *recvReq) TransferDone(_ *btl.Transfer, err error) {
+	r.placing, r.coming = 0, 0
+	if r.over {
+		r.o.endLong(r)
+		return
+	}
+	r.o.read(r, err)
 }
 
 // sendAck asks for length bytes behind those that have come; 0: the message is matched and nothing more is wanted.

@@ -1,0 +1,335 @@
+package sm
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ompi-go/ompi-go/btl"
+)
+
+// Cooperative copy: a large message is copied by both ends, which meet in the middle. The receiver asks its peer for help in a slot
+// of the ring to it, and takes pieces from the message's beginning; the owner of the memory, when it polls, finds the request and
+// pushes pieces from the end into the receiver's memory (help.go). They share a cursor on a board behind the ring's data area.
+//
+// The owner may never look, or look late: then it finds the cursor closed and the receiver has copied everything. The receiver waits
+// only for a piece that the owner has begun, in its progress passes; what the owner could not copy it copies itself.
+//
+// The request's slot is full like any other and says, behind its word,
+//
+//	 8         16         24         32      40      48     52      56         60
+//	+---------+----------+----------+-------+-------+------+-------+----------+-------+
+//	| local   | remote.A | remote.B | off   | n     | unit | board | sequence | -     |
+//	+---------+----------+----------+-------+-------+------+-------+----------+-------+
+//
+// local being the receiver's address or, between goroutine ranks, the name of its registration.
+const (
+	helpLocal = 8
+	helpA     = 16
+	helpB     = 24
+	helpOff   = 32
+	helpN     = 40
+	helpUnit  = 48
+	helpBoard = 52
+	helpSeq   = 56
+)
+
+// boards is how many requests to one peer can wait for the peer's last piece, or for a peer that does not poll; without a free one a
+// receiver copies alone.
+const boards = 4
+
+const boardsSize = boards * line
+
+// unitsMax bounds the units of a message, so that the cursor is one word.
+const unitsMax = 1<<16 - 1
+
+// shareMax bounds a piece, in bytes: nobody waits longer for one.
+const shareMax = 256 << 10
+
+// board is where the two ends of a cooperative copy meet, one line. It lies in the helper's segment.
+type board struct {
+	// sequence u32 | low u16 | high u16: units [low, high) are not taken. The receiver raises low, the helper lowers high, each by
+	// compare and swap: with another sequence than the helper's it fails, so that a late helper takes nothing.
+	cursor atomic.Uint64
+	// sequence u32 | units u16 | state u16, written by the helper alone: it has seen that request, and so many units from the end are
+	// in place. A state that is not 0 says that it will not take nor finish any more.
+	done atomic.Uint64
+	_    [line - 16]byte
+}
+
+const (
+	helpGoesOn  = 0
+	helpStopped = 1 // this time
+	helpNever   = 2 // it cannot write the receiver's memory at all
+)
+
+func cursorWord(seq uint32, low, high int) uint64 {
+	return uint64(seq)<<32 | uint64(low)<<16 | uint64(high)
+}
+
+func cursorAt(w uint64) (seq uint32, low, high int) {
+	return uint32(w >> 32), int(w >> 16 & 0xffff), int(w & 0xffff)
+}
+
+func doneWord(seq uint32, units int, state uint64) uint64 {
+	return uint64(seq)<<32 | uint64(units)<<16 | state
+}
+
+// share is how many of rest units an end takes at once: large pieces while much is left, small ones in the end, when one end may have
+// to wait for the other.
+func share(rest int, unit int64) int {
+	return max(1, min((rest+2)/3, int(shareMax/unit)))
+}
+
+// unitOf is the unit in which n bytes are taken.
+func (m *module) unitOf(n int64) int64 {
+	return max(m.opt.CoopChunk, (n+unitsMax-1)/unitsMax)
+}
+
+// pull is a transfer that both ends copy, as the receiver sees it; an endpoint has one for each board.
+type pull struct {
+	ep    *endpoint
+	b     *board
+	seq   uint32 // of the newest request
+	t     *btl.Transfer
+	unit  int64
+	units int
+	taken int    // units [taken, units) are the helper's, once nothing is left
+	err   error  // why this end stopped
+	slot  uint32 // between goroutine ranks: the registration of t.Local
+	gen   uint32
+}
+
+// initBoards finds the boards of a ring to a peer.
+func (ep *endpoint) initBoards() {
+	for i := range ep.pulls {
+		ep.pulls[i] = pull{ep: ep, b: (*board)(unsafe.Add(ep.ring.data, int64(ep.ring.size)+int64(i)*line))}
+	}
+}
+
+// freeBoard finds a board whose last request is over and was seen; who does not poll is not asked again and again.
+func (ep *endpoint) freeBoard() (*pull, int) {
+	for i := range ep.pulls {
+		p := &ep.pulls[i]
+		if p.t == nil && uint32(p.b.done.Load()>>32) == p.seq {
+			return p, i
+		}
+	}
+	return nil, 0
+}
+
+// getShared carries a Get out with the peer's help. ok is false when there is none to be had: nothing has been done.
+func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
+	m := ep.m
+	unit := m.unitOf(t.N)
+	if ep.noHelp || ep.noCopy != nil || m.opt.CoopLimit == 0 || t.N < 2*unit || !m.helpable(t.Remote) || ep.ready() != nil {
+		return false, false, nil
+	}
+	p, i := ep.freeBoard()
+	if p == nil {
+		return false, false, nil
+	}
+	from, err := ep.source(t)
+	if err != nil {
+		return false, true, err
+	}
+	p.t, p.unit, p.units, p.err = t, unit, int((t.N+unit-1)/unit), nil
+	local := uint64(uintptr(t.Local))
+	if m.shm.InProcess() {
+		p.slot, p.gen = m.shm.Register(t.Local, t.N)
+		local = uint64(p.slot) | uint64(p.gen)<<32
+	}
+	p.seq++
+	low := share(p.units, unit)
+	p.b.cursor.Store(cursorWord(p.seq, low, p.units))
+	r := &ep.ring
+	slot := r.slot()
+	*(*uint64)(unsafe.Add(slot, helpLocal)) = local
+	*(*uint64)(unsafe.Add(slot, helpA)) = t.Remote.A
+	*(*uint64)(unsafe.Add(slot, helpB)) = t.Remote.B
+	*(*int64)(unsafe.Add(slot, helpOff)) = t.Off
+	*(*int64)(unsafe.Add(slot, helpN)) = t.N
+	*(*uint32)(unsafe.Add(slot, helpUnit)) = uint32(unit)
+	*(*uint32)(unsafe.Add(slot, helpBoard)) = uint32(i)
+	*(*uint32)(unsafe.Add(slot, helpSeq)) = p.seq
+	r.commit(slot, word(r.pos, 0, 0, 0, kindHelp), r.tail)
+	// No ring of the bell: a peer that sleeps would come too late.
+	p.copyFromLow(from, low)
+	if over, err := p.settle(false); over {
+		p.end()
+		return err == nil, true, err
+	}
+	m.pulls = append(m.pulls, p)
+	return false, true, nil
+}
+
+// copyFromLow copies the first low units, which are taken, and takes and copies more until nothing is left.
+func (p *pull) copyFromLow(from source, low int) {
+	at := 0
+	for high := p.units; ; {
+		if p.err = p.copy(from, at, low); p.err != nil {
+			p.close(low)
+			return
+		}
+		w := p.b.cursor.Load()
+		seq, l, h := cursorAt(w)
+		if seq != p.seq || l != low || h > high || h < l {
+			p.err = p.spoiled()
+			p.taken = p.units
+			return
+		}
+		if high = h; l == h {
+			p.taken = h
+			return
+		}
+		at = low
+		for k := share(h-l, p.unit); ; k = share(h-l, p.unit) {
+			if p.b.cursor.CompareAndSwap(w, cursorWord(seq, l+k, h)) {
+				low += k
+				break
+			}
+			w = p.b.cursor.Load()
+			s, l2, h2 := cursorAt(w)
+			if s != seq || l2 != l || h2 > h || h2 < l {
+				p.err = p.spoiled()
+				p.taken = p.units
+				return
+			}
+			if h = h2; l == h {
+				p.taken = h
+				return
+			}
+		}
+	}
+}
+
+// close takes everything that is left, so that the helper stops.
+func (p *pull) close(low int) {
+	for {
+		w := p.b.cursor.Load()
+		seq, l, h := cursorAt(w)
+		if seq != p.seq || l != low || h > p.units || h < l {
+			p.taken = p.units
+			return
+		}
+		if p.b.cursor.CompareAndSwap(w, cursorWord(seq, h, h)) {
+			p.taken = h
+			return
+		}
+	}
+}
+
+// copy copies units [a, b).
+func (p *pull) copy(from source, a, b int) error {
+	at := int64(a) * p.unit
+	return p.ep.copyIn(from, unsafe.Add(p.t.Local, at), at, min(int64(b)*p.unit, p.t.N)-at)
+}
+
+// settle finds out whether the helper has done what it took. gone tells that its process has ended. What it did not do is copied here.
+func (p *pull) settle(gone bool) (over bool, err error) {
+	n := p.units - p.taken
+	if n == 0 {
+		return true, p.err
+	}
+	d := p.b.done.Load()
+	got, state := int(d>>16&0xffff), d&0xffff
+	switch {
+	case uint32(d>>32) != p.seq || got > n:
+		return true, p.spoiled()
+	case got == n:
+		return true, p.err
+	case state == helpGoesOn && !gone:
+		return false, nil
+	}
+	if state == helpNever {
+		p.ep.noHelp = true
+	}
+	if p.err != nil {
+		return true, p.err
+	}
+	from, err := p.ep.source(p.t)
+	if err == nil {
+		err = p.copy(from, p.taken, p.units-got)
+	}
+	return true, err
+}
+
+// spoiled gives up a peer that writes to a board what no peer of ours would.
+func (p *pull) spoiled() error {
+	p.ep.ring.bad = true
+	return p.ep.full()
+}
+
+// end lets go of a transfer that is over.
+func (p *pull) end() {
+	if m := p.ep.m; m.shm.InProcess() {
+		m.shm.Deregister(p.slot, p.gen)
+	}
+	p.t = nil
+}
+
+// reap ends the transfers whose helpers are done.
+func (m *module) reap() int {
+	n := 0
+	for i := 0; i < len(m.pulls); {
+		p := m.pulls[i]
+		over, err := p.settle(p.ep.proc.Failed() != nil && !m.shm.InProcess() && !m.watches(p.ep.proc))
+		if !over {
+			i++
+			continue
+		}
+		m.pulls = append(m.pulls[:i], m.pulls[i+1:]...)
+		t := p.t
+		p.end()
+		t.Owner.TransferDone(t, err)
+		n++
+	}
+	return n
+}
+
+// reapOf ends the transfers that a peer was helping with whose process has ended.
+func (m *module) reapOf(ep *endpoint) {
+	for i := range ep.pulls {
+		p := &ep.pulls[i]
+		for k, q := range m.pulls {
+			if q == p {
+				m.pulls = append(m.pulls[:k], m.pulls[k+1:]...)
+				_, err := p.settle(true)
+				t := p.t
+				p.end()
+				t.Owner.TransferDone(t, err)
+				break
+			}
+		}
+	}
+}
+
+// source is where a transfer's bytes are: an address of this process, or of the peer's.
+type source struct {
+	here  unsafe.Pointer
+	there uint64
+}
+
+// source checks a transfer's range.
+func (ep *endpoint) source(t *btl.Transfer) (source, error) {
+	if ep.m.shm.InProcess() {
+		mem, err := ep.peer.Registered(uint32(t.Remote.A), uint32(t.Remote.B), t.Off, t.N)
+		return source{here: mem}, err
+	}
+	addr, n := parseHandle(t.Remote)
+	if t.Off < 0 || t.N < 0 || t.Off > n || t.N > n-t.Off {
+		return source{}, fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, n)
+	}
+	return source{there: addr + uint64(t.Off)}, nil
+}
+
+// copyIn copies n bytes, which lie at off from the source, to local.
+func (ep *endpoint) copyIn(from source, local unsafe.Pointer, off, n int64) error {
+	if from.here != nil {
+		copy(unsafe.Slice((*byte)(local), n), unsafe.Slice((*byte)(unsafe.Add(from.here, off)), n))
+		return nil
+	}
+	return ep.copyError(copyPeer(unix.SYS_PROCESS_VM_READV, ep.peer.PID(), local, from.there+uint64(off), int(n)))
+}
