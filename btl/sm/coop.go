@@ -93,6 +93,7 @@ type pull struct {
 	ep    *endpoint
 	b     *board
 	seq   uint32 // of the newest request
+	seen  bool   // the helper is known to have seen that
 	t     *btl.Transfer
 	unit  int64
 	units int
@@ -105,7 +106,7 @@ type pull struct {
 // initBoards finds the boards of a ring to a peer.
 func (ep *endpoint) initBoards() {
 	for i := range ep.pulls {
-		ep.pulls[i] = pull{ep: ep, b: (*board)(unsafe.Add(ep.ring.data, int64(ep.ring.size)+int64(i)*line))}
+		ep.pulls[i] = pull{ep: ep, b: (*board)(unsafe.Add(ep.ring.data, int64(ep.ring.size)+int64(i)*line)), seen: true}
 	}
 }
 
@@ -113,7 +114,7 @@ func (ep *endpoint) initBoards() {
 func (ep *endpoint) freeBoard() (*pull, int) {
 	for i := range ep.pulls {
 		p := &ep.pulls[i]
-		if p.t == nil && uint32(p.b.done.Load()>>32) == p.seq {
+		if p.t == nil && (p.seen || uint32(p.b.done.Load()>>32) == p.seq) {
 			return p, i
 		}
 	}
@@ -142,8 +143,9 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 		local = uint64(p.slot) | uint64(p.gen)<<32
 	}
 	p.seq++
+	p.seen = false
 	low := share(p.units, unit)
-	p.b.cursor.Store(cursorWord(p.seq, low, p.units))
+	publish((*uint64)(unsafe.Pointer(&p.b.cursor)), cursorWord(p.seq, low, p.units), unsafe.Pointer(p.b))
 	r := &ep.ring
 	slot := r.slot()
 	*(*uint64)(unsafe.Add(slot, helpLocal)) = local
@@ -239,6 +241,7 @@ func (p *pull) settle(gone bool) (over bool, err error) {
 	case uint32(d>>32) != p.seq || got > n:
 		return true, p.spoiled()
 	case got == n:
+		p.seen = true
 		return true, p.err
 	case state == helpGoesOn && !gone:
 		return false, nil

@@ -121,7 +121,7 @@ func (m *module) helpAsked(c *consumer, slot unsafe.Pointer) bool {
 	if h.peer = c.rank; h.peer == nil {
 		p, err := m.shm.Attach(c.peer)
 		if err != nil {
-			h.stop(helpNever)
+			h.b.done.Store(doneWord(h.seq, 0, helpNever))
 			return true
 		}
 		h.peer, c.rank = p, p
@@ -144,10 +144,10 @@ func (m *module) help() int {
 			state, ok := m.push(h, k)
 			if ok {
 				h.high -= k
-				h.b.done.Store(doneWord(h.seq, h.units-h.high, helpGoesOn))
+				h.tell(m, helpGoesOn)
 				return 1
 			}
-			h.stop(state)
+			h.tell(m, state)
 		}
 		m.helps = append(m.helps[:0], m.helps[1:]...)
 	}
@@ -169,9 +169,11 @@ func (h *help) take() int {
 	}
 }
 
-// stop tells the receiver that this end does no more of the request; what it took and did not do is the receiver's again.
-func (h *help) stop(state uint64) {
+// tell tells the receiver what is done and, by the state, whether it goes on; if not, what this end took and did not do is the
+// receiver's again. Should it sleep by now, nobody else would wake it. The store is a barrier: one of the two sees the other.
+func (h *help) tell(m *module, state uint64) {
 	h.b.done.Store(doneWord(h.seq, h.units-h.high, state))
+	m.shm.Ring(h.peer)
 }
 
 // push copies the k units below h.high into the receiver's memory. ok is false when that is not possible.
