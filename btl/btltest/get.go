@@ -3,6 +3,7 @@ package btltest
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -51,6 +52,10 @@ func testGet(t *testing.T, cfg Config) {
 			t.Errorf("Get(%d, +%d): wrong bytes", r[0], r[1])
 		}
 	}
+	if least := p.from.Module.Limits().MinShared; least > 0 {
+		shared = true
+		p.testShared(t, get, h, src, least)
+	}
 	for _, r := range [][2]int64{{0, size + 1}, {size, 1}, {-1, 1}, {1 << 62, 1}} {
 		if _, err := get(h, r[0], r[1]); err == nil {
 			t.Errorf("Get(%d, +%d) of %d registered bytes succeeded", r[0], r[1], size)
@@ -83,6 +88,36 @@ func testGet(t *testing.T, cfg Config) {
 		t.Errorf("Get from memory registered again: %v", err)
 	}
 	p.to.Do(func() { reg.Deregister(again) })
+}
+
+// testShared gets with the peer's help, while the peer polls on its own and while it does not.
+func (p *pair) testShared(t *testing.T, get func(h btl.MemHandle, off, n int64) ([]byte, error), h btl.MemHandle, src []byte, least int64) {
+	size := int64(len(src))
+	for _, polls := range []bool{false, true} {
+		stop, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(over)
+			for polls {
+				select {
+				case <-stop:
+					return
+				default:
+					p.to.Poll()
+					runtime.Gosched()
+				}
+			}
+		}()
+		for _, r := range [][2]int64{{0, size}, {0, size}, {0, 0}, {1, 1}, {3, min(least, size-3)}, {4097, min(least+1, size-4097)}, {size / 2, size - size/2}, {100, 1 << 20}} {
+			b, err := get(h, r[0], r[1])
+			if err != nil {
+				t.Errorf("shared Get(%d, +%d): %v", r[0], r[1], err)
+			} else if !bytes.Equal(b, src[r[0]:r[0]+r[1]]) {
+				t.Errorf("shared Get(%d, +%d): wrong bytes", r[0], r[1])
+			}
+		}
+		close(stop)
+		<-over
+	}
 }
 
 // transfer carries t out, with the local memory registered, and returns how it ended.

@@ -45,6 +45,9 @@ const boardsSize = boards * line
 // unitsMax bounds the units of a message, so that the cursor is one word.
 const unitsMax = 1<<16 - 1
 
+// helpMax bounds what is copied by both ends, so that a unit's length is 32 bits.
+const helpMax = 1 << 40
+
 // shareMax bounds a piece, in bytes: nobody waits longer for one.
 const shareMax = 256 << 10
 
@@ -114,8 +117,18 @@ func (ep *endpoint) initBoards() {
 func (ep *endpoint) freeBoard() (*pull, int) {
 	for i := range ep.pulls {
 		p := &ep.pulls[i]
-		if p.t == nil && (p.seen || uint32(p.b.done.Load()>>32) == p.seq) {
+		switch {
+		case p.t != nil:
+		case p.seen:
 			return p, i
+		default:
+			d := p.b.done.Load()
+			if ep.noHelp = d&0xffff == helpNever; ep.noHelp {
+				return nil, 0
+			}
+			if uint32(d>>32) == p.seq {
+				return p, i
+			}
 		}
 	}
 	return nil, 0
@@ -123,12 +136,7 @@ func (ep *endpoint) freeBoard() (*pull, int) {
 
 // getShared carries a Get out with the peer's help. ok is false when there is none to be had: nothing has been done.
 func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
-	m := ep.m
-	unit := m.unitOf(t.N)
-	if ep.noHelp || ep.noCopy != nil || m.opt.CoopLimit == 0 || t.N < 2*unit || !m.helpable(t.Remote) || ep.ready() != nil {
-		return false, false, nil
-	}
-	p, i := ep.freeBoard()
+	p, board := ep.mayAsk(t)
 	if p == nil {
 		return false, false, nil
 	}
@@ -136,7 +144,29 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	if err != nil {
 		return false, true, err
 	}
-	p.t, p.unit, p.units, p.err = t, unit, int((t.N+unit-1)/unit), nil
+	p.copyFromLow(from, p.ask(t, board))
+	if over, err := p.settle(false); over {
+		p.end()
+		return err == nil, true, err
+	}
+	ep.m.pulls = append(ep.m.pulls, p)
+	return false, true, nil
+}
+
+// mayAsk decides whether the peer is asked for help, and finds a board.
+func (ep *endpoint) mayAsk(t *btl.Transfer) (*pull, int) {
+	m := ep.m
+	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2*m.opt.CoopChunk || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
+		return nil, 0
+	}
+	return ep.freeBoard()
+}
+
+// ask puts a request into the ring, which has room. It returns how many units from the beginning the receiver has taken before.
+func (p *pull) ask(t *btl.Transfer, board int) (low int) {
+	m, r := p.ep.m, &p.ep.ring
+	p.t, p.unit, p.err = t, m.unitOf(t.N), nil
+	p.units = int((t.N + p.unit - 1) / p.unit)
 	local := uint64(uintptr(t.Local))
 	if m.shm.InProcess() {
 		p.slot, p.gen = m.shm.Register(t.Local, t.N)
@@ -144,81 +174,58 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	}
 	p.seq++
 	p.seen = false
-	low := share(p.units, unit)
+	low = share(p.units, p.unit)
 	publish((*uint64)(unsafe.Pointer(&p.b.cursor)), cursorWord(p.seq, low, p.units), unsafe.Pointer(p.b))
-	r := &ep.ring
 	slot := r.slot()
 	*(*uint64)(unsafe.Add(slot, helpLocal)) = local
 	*(*uint64)(unsafe.Add(slot, helpA)) = t.Remote.A
 	*(*uint64)(unsafe.Add(slot, helpB)) = t.Remote.B
 	*(*int64)(unsafe.Add(slot, helpOff)) = t.Off
 	*(*int64)(unsafe.Add(slot, helpN)) = t.N
-	*(*uint32)(unsafe.Add(slot, helpUnit)) = uint32(unit)
-	*(*uint32)(unsafe.Add(slot, helpBoard)) = uint32(i)
+	*(*uint32)(unsafe.Add(slot, helpUnit)) = uint32(p.unit)
+	*(*uint32)(unsafe.Add(slot, helpBoard)) = uint32(board)
 	*(*uint32)(unsafe.Add(slot, helpSeq)) = p.seq
 	r.commit(slot, word(r.pos, 0, 0, 0, kindHelp), r.tail)
-	// No ring of the bell: a peer that sleeps would come too late.
-	p.copyFromLow(from, low)
-	if over, err := p.settle(false); over {
-		p.end()
-		return err == nil, true, err
-	}
-	m.pulls = append(m.pulls, p)
-	return false, true, nil
+	return low // the bell is not rung: a peer that sleeps would come too late
 }
 
 // copyFromLow copies the first low units, which are taken, and takes and copies more until nothing is left.
 func (p *pull) copyFromLow(from source, low int) {
-	at := 0
-	for high := p.units; ; {
+	at, high := 0, p.units
+	for at < low {
 		if p.err = p.copy(from, at, low); p.err != nil {
-			p.close(low)
-			return
-		}
-		w := p.b.cursor.Load()
-		seq, l, h := cursorAt(w)
-		if seq != p.seq || l != low || h > high || h < l {
-			p.err = p.spoiled()
-			p.taken = p.units
-			return
-		}
-		if high = h; l == h {
-			p.taken = h
-			return
+			p.take(low, &high, true)
+			break
 		}
 		at = low
-		for k := share(h-l, p.unit); ; k = share(h-l, p.unit) {
-			if p.b.cursor.CompareAndSwap(w, cursorWord(seq, l+k, h)) {
-				low += k
-				break
-			}
-			w = p.b.cursor.Load()
-			s, l2, h2 := cursorAt(w)
-			if s != seq || l2 != l || h2 > h || h2 < l {
-				p.err = p.spoiled()
-				p.taken = p.units
-				return
-			}
-			if h = h2; l == h {
-				p.taken = h
-				return
-			}
-		}
+		low += p.take(low, &high, false)
 	}
+	p.taken = high
 }
 
-// close takes everything that is left, so that the helper stops.
-func (p *pull) close(low int) {
+// take takes units from low on; 0: nothing is left. high is where the helper's begin, as last seen. With all it takes all, for nobody
+// to copy, and returns 0.
+func (p *pull) take(low int, high *int, all bool) int {
 	for {
 		w := p.b.cursor.Load()
 		seq, l, h := cursorAt(w)
-		if seq != p.seq || l != low || h > p.units || h < l {
-			p.taken = p.units
-			return
+		if seq != p.seq || l != low || h > *high || h < l {
+			p.err = p.spoiled()
+			*high = p.units // of which nothing is awaited
+			return 0
 		}
-		if p.b.cursor.CompareAndSwap(w, cursorWord(seq, h, h)) {
-			p.taken = h
-			return
+		if *high = h; l == h {
+			return 0
+		}
+		k := share(h-l, p.unit)
+		if all {
+			k = h - l
+		}
+		if p.b.cursor.CompareAndSwap(w, cursorWord(seq, l+k, h)) {
+			if all {
+				return 0
+			}
+			return k
 		}
 	}
 }
