@@ -21,7 +21,7 @@ import (
 //
 //	 8         16         24         32      40      48     52      56         60
 //	+---------+----------+----------+-------+-------+------+-------+----------+-------+
-//	| local   | remote.A | remote.B | off   | n     | unit | board | sequence | -     |
+//	| local   | remote.A | remote.B | off   | n     | unit | board | sequence | rest  |
 //	+---------+----------+----------+-------+-------+------+-------+----------+-------+
 //
 // local being the receiver's address or, between goroutine ranks, the name of its registration.
@@ -34,6 +34,7 @@ const (
 	helpUnit  = 48
 	helpBoard = 52
 	helpSeq   = 56
+	helpRest  = 60
 )
 
 // boards is how many requests to one peer can wait for the peer's last piece, or for a peer that does not poll; without a free one a
@@ -44,6 +45,9 @@ const boardsSize = boards * line
 
 // unitsMax bounds the units of a message, so that the cursor is one word.
 const unitsMax = 1<<16 - 1
+
+// leaveMax bounds the messages of a burst whose halves are the ends' for certain: the receiver goes on to the next before the helper is done.
+const leaveMax = 128 << 10
 
 // helpMax bounds what is copied by both ends, so that a unit's length is 32 bits.
 const helpMax = 1 << 40
@@ -97,6 +101,8 @@ type pull struct {
 	b     *board
 	seq   uint32 // of the newest request
 	seen  bool   // the helper is known to have seen that
+	left  bool   // the receiver has done low units, and left the others to the helper
+	low   int
 	t     *btl.Transfer
 	unit  int64
 	units int
@@ -144,13 +150,28 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	if err != nil {
 		return false, true, err
 	}
-	p.copyFromLow(from, p.ask(t, board))
+	low := p.ask(t, board, t.N <= leaveMax && ep.helped && ep.m.burst())
+	if !p.left {
+		p.copyFromLow(from, 0, low)
+	} else if p.err = p.copy(from, 0, low); p.err != nil {
+		p.takeBack()
+	}
 	if over, err := p.settle(false); over {
 		p.end()
 		return err == nil, true, err
 	}
 	ep.m.pulls = append(ep.m.pulls, p)
 	return false, true, nil
+}
+
+// burst reports whether the ring that is being read has another message behind this one.
+func (m *module) burst() bool {
+	c := m.reading
+	if c == nil {
+		return false
+	}
+	next := c.pos + 1
+	return uint32(atomic.LoadUint64((*uint64)(unsafe.Add(c.slots, uintptr(next&c.mask)*line)))) == next+1
 }
 
 // mayAsk decides whether the peer is asked for help, and finds a board.
@@ -163,7 +184,8 @@ func (ep *endpoint) mayAsk(t *btl.Transfer) (*pull, int) {
 }
 
 // ask puts a request into the ring, which has room. It returns how many units from the beginning the receiver has taken before.
-func (p *pull) ask(t *btl.Transfer, board int) (low int) {
+// With leave it leaves the rest to the helper, for now.
+func (p *pull) ask(t *btl.Transfer, board int, leave bool) (low int) {
 	m, r := p.ep.m, &p.ep.ring
 	p.t, p.unit, p.err = t, m.unitOf(t.N), nil
 	p.units = int((t.N + p.unit - 1) / p.unit)
@@ -173,8 +195,12 @@ func (p *pull) ask(t *btl.Transfer, board int) (low int) {
 		local = uint64(p.slot) | uint64(p.gen)<<32
 	}
 	p.seq++
-	p.seen = false
 	low = share(p.units, p.unit)
+	rest := uint32(0)
+	if leave {
+		low, rest = (p.units+1)/2, 1
+	}
+	p.seen, p.left, p.low, p.taken = false, leave, low, low
 	publish((*uint64)(unsafe.Pointer(&p.b.cursor)), cursorWord(p.seq, low, p.units), unsafe.Pointer(p.b))
 	slot := r.slot()
 	*(*uint64)(unsafe.Add(slot, helpLocal)) = local
@@ -185,13 +211,17 @@ func (p *pull) ask(t *btl.Transfer, board int) (low int) {
 	*(*uint32)(unsafe.Add(slot, helpUnit)) = uint32(p.unit)
 	*(*uint32)(unsafe.Add(slot, helpBoard)) = uint32(board)
 	*(*uint32)(unsafe.Add(slot, helpSeq)) = p.seq
+	*(*uint32)(unsafe.Add(slot, helpRest)) = rest
 	r.commit(slot, word(r.pos, 0, 0, 0, kindHelp), r.tail)
 	return low // the bell is not rung: a peer that sleeps would come too late
 }
 
 // copyFromLow copies the first low units, which are taken, and takes and copies more until nothing is left.
-func (p *pull) copyFromLow(from source, low int) {
-	at, high := 0, p.units
+func (p *pull) copyFromLow(from source, at, low int) {
+	high := p.units
+	if at == low {
+		low += p.take(low, &high, false)
+	}
 	for at < low {
 		if p.err = p.copy(from, at, low); p.err != nil {
 			p.take(low, &high, true)
@@ -200,7 +230,7 @@ func (p *pull) copyFromLow(from source, low int) {
 		at = low
 		low += p.take(low, &high, false)
 	}
-	p.taken = high
+	p.taken, p.left = high, false
 }
 
 // take takes units from low on; 0: nothing is left. high is where the helper's begin, as last seen. With all it takes all, for nobody
@@ -236,19 +266,37 @@ func (p *pull) copy(from source, a, b int) error {
 	return p.ep.copyIn(from, unsafe.Add(p.t.Local, at), at, min(int64(b)*p.unit, p.t.N)-at)
 }
 
+// takeBack has the receiver copy what the helper has not begun of a transfer that was left to it.
+func (p *pull) takeBack() {
+	var from source
+	if p.err == nil {
+		from, p.err = p.ep.source(p.t)
+	}
+	if p.err == nil {
+		p.copyFromLow(from, p.low, p.low)
+		return
+	}
+	high := p.units
+	p.take(p.low, &high, true)
+	p.taken, p.left = high, false
+}
+
 // settle finds out whether the helper has done what it took. gone tells that its process has ended. What it did not do is copied here.
 func (p *pull) settle(gone bool) (over bool, err error) {
 	n := p.units - p.taken
 	if n == 0 {
+		p.ep.helped = false
 		return true, p.err
 	}
 	d := p.b.done.Load()
 	got, state := int(d>>16&0xffff), d&0xffff
 	switch {
+	case p.left && uint32(d>>32) != p.seq: // not seen yet
+		return false, nil
 	case uint32(d>>32) != p.seq || got > n:
 		return true, p.spoiled()
 	case got == n:
-		p.seen = true
+		p.seen, p.ep.helped = true, true
 		return true, p.err
 	case state == helpGoesOn && !gone:
 		return false, nil
@@ -280,12 +328,16 @@ func (p *pull) end() {
 	p.t = nil
 }
 
-// reap ends the transfers whose helpers are done.
-func (m *module) reap() int {
+// reap ends the transfers whose helpers are done. A receiver that has nothing else to do, idle, shares the work that it had left to a helper.
+func (m *module) reap(idle bool) int {
 	n := 0
 	for i := 0; i < len(m.pulls); {
 		p := m.pulls[i]
-		over, err := p.settle(p.ep.proc.Failed() != nil && !m.shm.InProcess() && !m.watches(p.ep.proc))
+		gone := p.ep.proc.Failed() != nil && !m.shm.InProcess() && !m.watches(p.ep.proc)
+		if p.left && (idle || gone) {
+			p.takeBack()
+		}
+		over, err := p.settle(gone)
 		if !over {
 			i++
 			continue
@@ -306,6 +358,9 @@ func (m *module) reapOf(ep *endpoint) {
 		for k, q := range m.pulls {
 			if q == p {
 				m.pulls = append(m.pulls[:k], m.pulls[k+1:]...)
+				if p.left {
+					p.takeBack()
+				}
 				_, err := p.settle(true)
 				t := p.t
 				p.end()

@@ -85,7 +85,7 @@ func (c *coop) ask(t testing.TB) (p *pull, low int) {
 		if p, board = c.ep.mayAsk(&c.x); p == nil {
 			t.Fatal("no help is asked for")
 		}
-		low = p.ask(&c.x, board)
+		low = p.ask(&c.x, board, false)
 	})
 	return p, low
 }
@@ -98,7 +98,7 @@ func (c *coop) copyRest(t testing.TB, p *pull, low int) (over bool, err error) {
 		if from, err = c.ep.source(&c.x); err != nil {
 			return
 		}
-		p.copyFromLow(from, low)
+		p.copyFromLow(from, 0, low)
 		if over, err = p.settle(false); over {
 			p.end()
 		} else {

@@ -20,6 +20,7 @@ type endpoint struct {
 	inline int   // largest inline payload
 	noCopy error // why Get is not possible
 	noHelp bool  // the peer cannot copy its part of a Get
+	helped bool  // it has, with the last one
 	pulls  [boards]pull
 	dead   error
 	report *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it

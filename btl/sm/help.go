@@ -102,6 +102,7 @@ type help struct {
 	local  uint64
 	remote btl.MemHandle
 	off, n int64
+	rest   bool // the receiver does something else meanwhile: take all at once
 }
 
 // helpAsked takes a peer's request; it reports false when that makes no sense.
@@ -110,6 +111,7 @@ func (m *module) helpAsked(c *consumer, slot unsafe.Pointer) bool {
 		c: c, local: *(*uint64)(unsafe.Add(slot, helpLocal)), remote: btl.MemHandle{A: *(*uint64)(unsafe.Add(slot, helpA)), B: *(*uint64)(unsafe.Add(slot, helpB))},
 		off: *(*int64)(unsafe.Add(slot, helpOff)), n: *(*int64)(unsafe.Add(slot, helpN)), unit: int64(*(*uint32)(unsafe.Add(slot, helpUnit))), seq: *(*uint32)(unsafe.Add(slot, helpSeq)),
 	}
+	h.rest = *(*uint32)(unsafe.Add(slot, helpRest)) != 0
 	i := *(*uint32)(unsafe.Add(slot, helpBoard))
 	if h.unit == 0 || h.n <= 0 || h.off < 0 || (h.n-1)/h.unit >= unitsMax || i >= boards {
 		return false
@@ -163,6 +165,9 @@ func (h *help) take() int {
 			return 0
 		}
 		k := share(high-low, h.unit)
+		if h.rest {
+			k = max(k, min(high-low, int(leaveMax/h.unit)))
+		}
 		if h.b.cursor.CompareAndSwap(w, cursorWord(seq, low, high-k)) {
 			return k
 		}

@@ -29,8 +29,9 @@ type module struct {
 	rings   []*consumer // rings of peers that send to us
 	eps     []*endpoint
 	pids    []watch
-	pulls   []*pull // transfers of this rank whose helpers are not done
-	helps   []help  // transfers of peers to help with
+	reading *consumer // whose message is being delivered
+	pulls   []*pull   // transfers of this rank whose helpers are not done
+	helps   []help    // transfers of peers to help with
 	windows windows
 	gone    []*endpoint // of processes that had ended before they were first used: the next Poll says so
 }
@@ -182,7 +183,7 @@ func (m *module) Poll() int {
 		n += m.drain(c, slot, w)
 	}
 	if len(m.pulls) > 0 {
-		n += m.reap()
+		n += m.reap(n == 0)
 	}
 	if len(m.helps) > 0 {
 		n += m.help()
@@ -195,7 +196,7 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 	n := 0
 	for full := true; full && n < pollBurst; slot, w, full = c.peek() {
 		if len(m.pulls) > 0 {
-			m.reap() // so that there is a board for the next
+			m.reap(false) // so that there is a board for the next
 		}
 		if n > 0 {
 			c.fetchAhead() // a burst: the sender is ahead, so the next lines are worth having
@@ -250,7 +251,9 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			m.broken(c)
 			return n
 		}
+		m.reading = c
 		h.Receive(c.peer, unsafe.Slice((*byte)(hdr), hdrLen), payload)
+		m.reading = nil
 		n += m.consumed(c)
 	}
 	return n
