@@ -46,9 +46,6 @@ const boardsSize = boards * line
 // unitsMax bounds the units of a message, so that the cursor is one word.
 const unitsMax = 1<<16 - 1
 
-// leaveMax bounds the messages of a burst whose halves are the ends' for certain: the receiver goes on to the next before the helper is done.
-const leaveMax = 128 << 10
-
 // helpMax bounds what is copied by both ends, so that a unit's length is 32 bits.
 const helpMax = 1 << 40
 
@@ -150,7 +147,7 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	if err != nil {
 		return false, true, err
 	}
-	low := p.ask(t, board, t.N <= leaveMax && ep.helped && ep.m.burst())
+	low := p.ask(t, board, ep.helped && ep.m.burst())
 	if !p.left {
 		p.copyFromLow(from, 0, low)
 	} else if p.err = p.copy(from, 0, low); p.err != nil {
@@ -195,10 +192,10 @@ func (p *pull) ask(t *btl.Transfer, board int, leave bool) (low int) {
 		local = uint64(p.slot) | uint64(p.gen)<<32
 	}
 	p.seq++
-	low = share(p.units, p.unit)
+	low = (p.units + 1) / 2
 	rest := uint32(0)
 	if leave {
-		low, rest = (p.units+1)/2, 1
+		rest = 1
 	}
 	p.seen, p.left, p.low, p.taken = false, leave, low, low
 	publish((*uint64)(unsafe.Pointer(&p.b.cursor)), cursorWord(p.seq, low, p.units), unsafe.Pointer(p.b))

@@ -166,7 +166,7 @@ func (h *help) take() int {
 		}
 		k := share(high-low, h.unit)
 		if h.rest {
-			k = max(k, min(high-low, int(leaveMax/h.unit)))
+			k = max(k, min(high-low, int(shareMax/h.unit)))
 		}
 		if h.b.cursor.CompareAndSwap(w, cursorWord(seq, low, high-k)) {
 			return k
