@@ -325,6 +325,19 @@ func (p *pull) end() {
 	p.t = nil
 }
 
+// busyMax bounds how many passes may find something else to do before the receiver goes on with what it has left to helpers.
+const busyMax = 8
+
+// idle reports whether a pass that found n things has time for what is left to helpers.
+func (m *module) idle(n int) bool {
+	if n > 0 && m.busy < busyMax {
+		m.busy++
+		return false
+	}
+	m.busy = 0
+	return true
+}
+
 // reap ends the transfers whose helpers are done. A receiver that has nothing else to do, idle, shares the work that it had left to a helper.
 func (m *module) reap(idle bool) int {
 	n := 0

@@ -29,7 +29,8 @@ type module struct {
 	rings   []*consumer // rings of peers that send to us
 	eps     []*endpoint
 	pids    []watch
-	reading *consumer // whose message is being delivered
+	reading *consumer // whose messages are being delivered
+	busy    int       // passes in a row that found something while transfers wait
 	pulls   []*pull   // transfers of this rank whose helpers are not done
 	helps   []help    // transfers of peers to help with
 	windows windows
@@ -180,10 +181,12 @@ func (m *module) Poll() int {
 		if !full {
 			continue
 		}
+		m.reading = c
 		n += m.drain(c, slot, w)
+		m.reading = nil
 	}
 	if len(m.pulls) > 0 {
-		n += m.reap(n == 0)
+		n += m.reap(m.idle(n))
 	}
 	if len(m.helps) > 0 {
 		n += m.help()
@@ -251,9 +254,7 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			m.broken(c)
 			return n
 		}
-		m.reading = c
 		h.Receive(c.peer, unsafe.Slice((*byte)(hdr), hdrLen), payload)
-		m.reading = nil
 		n += m.consumed(c)
 	}
 	return n
