@@ -52,15 +52,20 @@ func (d *Domain) Deregister(slot, gen uint32) {
 
 // Registered gives the address of n bytes at off in the peer's registration.
 func (p *Peer) Registered(slot, gen uint32, off, n int64) (unsafe.Pointer, error) {
-	r := &p.domain.mem
+	return p.domain.Registered(slot, gen, off, n)
+}
+
+// Registered gives the address of n bytes at off in this rank's registration.
+func (d *Domain) Registered(slot, gen uint32, off, n int64) (unsafe.Pointer, error) {
+	r := &d.mem
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if int(slot) >= len(r.slots) || r.slots[slot].gen != gen || r.slots[slot].mem == nil {
-		return nil, fmt.Errorf("shm: rank %d has no registration %d/%d", p.Rank, slot, gen)
+		return nil, fmt.Errorf("shm: rank %d has no registration %d/%d", d.job.Rank(), slot, gen)
 	}
 	s := &r.slots[slot]
 	if off < 0 || n < 0 || off > s.n || n > s.n-off {
-		return nil, fmt.Errorf("shm: range [%d,+%d) outside rank %d's registration of %d bytes", off, n, p.Rank, s.n)
+		return nil, fmt.Errorf("shm: range [%d,+%d) outside rank %d's registration of %d bytes", off, n, d.job.Rank(), s.n)
 	}
 	if n == 0 {
 		return s.mem, nil // behind the last byte there may be other memory, which must not be pointed at

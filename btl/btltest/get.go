@@ -3,6 +3,7 @@ package btltest
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"testing"
 	"unsafe"
 
@@ -38,10 +39,11 @@ func testGet(t *testing.T, cfg Config) {
 	if err != nil {
 		t.Fatalf("Register: %v", err)
 	}
+	shared := false
 	get := func(h btl.MemHandle, off, n int64) ([]byte, error) {
 		dst := cfg.memory(t, p.from, n+1)
 		dst[n] = 0xa5
-		err := p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: n, Remote: h, Off: off}, g.Get)
+		err := p.transfer(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: n, Remote: h, Off: off, Shared: shared}, g.Get)
 		if dst[n] != 0xa5 {
 			t.Errorf("Get(%d, +%d) wrote behind its end", off, n)
 		}
@@ -57,6 +59,10 @@ func testGet(t *testing.T, cfg Config) {
 		} else if !bytes.Equal(b, src[r[0]:r[0]+r[1]]) {
 			t.Errorf("Get(%d, +%d): wrong bytes", r[0], r[1])
 		}
+	}
+	if least := p.from.Module.Limits().MinShared; least > 0 {
+		shared = true
+		p.testShared(t, get, h, src, least)
 	}
 	for _, r := range [][2]int64{{0, size + 1}, {size, 1}, {-1, 1}, {1 << 62, 1}} {
 		if _, err := get(h, r[0], r[1]); err == nil {
@@ -90,6 +96,36 @@ func testGet(t *testing.T, cfg Config) {
 		t.Errorf("Get from memory registered again: %v", err)
 	}
 	p.to.Do(func() { reg.Deregister(again) })
+}
+
+// testShared gets with the peer's help, while the peer polls on its own and while it does not.
+func (p *pair) testShared(t *testing.T, get func(h btl.MemHandle, off, n int64) ([]byte, error), h btl.MemHandle, src []byte, least int64) {
+	size := int64(len(src))
+	for _, polls := range []bool{false, true} {
+		stop, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(over)
+			for polls {
+				select {
+				case <-stop:
+					return
+				default:
+					p.to.Poll()
+					runtime.Gosched()
+				}
+			}
+		}()
+		for _, r := range [][2]int64{{0, size}, {0, size}, {0, 0}, {1, 1}, {3, min(least, size-3)}, {4097, min(least+1, size-4097)}, {size / 2, size - size/2}, {100, 1 << 20}} {
+			b, err := get(h, r[0], r[1])
+			if err != nil {
+				t.Errorf("shared Get(%d, +%d): %v", r[0], r[1], err)
+			} else if !bytes.Equal(b, src[r[0]:r[0]+r[1]]) {
+				t.Errorf("shared Get(%d, +%d): wrong bytes", r[0], r[1])
+			}
+		}
+		close(stop)
+		<-over
+	}
 }
 
 // transfer carries t out, with the local memory registered, and returns how it ended.

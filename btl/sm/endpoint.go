@@ -20,6 +20,9 @@ type endpoint struct {
 	inline   int   // largest inline payload
 	noCopy   error // why process_vm_readv is not possible
 	unmapped int   // times that memory of the peer could not be mapped
+	noHelp   bool  // the peer cannot copy its part of a Get
+	helped   bool  // it has, with the last one
+	pulls    [boards]pull
 	dead     error
 	report   *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
 	fenced   atomic.Uint32   // target of the barrier where membarrier is missing
@@ -33,6 +36,7 @@ func (ep *endpoint) connect() error {
 		return fmt.Errorf("a ring to rank %d: %w", ep.proc.Rank, err)
 	}
 	ep.ring.init(box, m.geo)
+	ep.initBoards()
 	m.shm.Offer(ep.peer, p)
 	return nil
 }

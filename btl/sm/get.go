@@ -11,8 +11,8 @@ import (
 )
 
 // Single copy. Between processes the receiver reads the sender's memory with process_vm_readv; between goroutine ranks it copies
-// from a registered address. A process needs no registration: its handle is the address, and the kernel checks it. Memory that can be
-// mapped is just copied (region.go).
+// from a registered address. A process needs no registration for that: its handle is the address, and the kernel checks it. But who
+// helps a receiver (help.go) must know its memory. Memory that can be mapped is just copied (region.go).
 
 // Register implements btl.Registrar.
 func (m *module) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
@@ -20,20 +20,31 @@ func (m *module) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
 		slot, gen := m.shm.Register(mem, n)
 		return btl.MemHandle{A: uint64(slot), B: uint64(gen)}, nil
 	}
-	return m.handleOf(mem, n), nil
+	h, err := m.windows.add(mem, n)
+	if err == nil {
+		h.B |= uint64(m.shm.MemoryAt(mem, n)) << handleBits
+	}
+	return h, err
 }
 
 // Deregister implements btl.Registrar.
 func (m *module) Deregister(h btl.MemHandle) {
 	if m.shm.InProcess() {
 		m.shm.Deregister(uint32(h.A), uint32(h.B))
+		return
 	}
+	m.windows.remove(h)
 }
 
 // Get implements btl.Getter.
 func (ep *endpoint) Get(t *btl.Transfer) (bool, error) {
 	if ok, err := ep.copyMapped(t, unix.SYS_PROCESS_VM_READV); ok {
 		return err == nil, err
+	}
+	if t.Shared {
+		if done, ok, err := ep.getShared(t); ok {
+			return done, err
+		}
 	}
 	return ep.move(t, unix.SYS_PROCESS_VM_READV)
 }
@@ -51,12 +62,12 @@ func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
 	if ep.noCopy != nil {
 		return false, fmt.Errorf("%w: %w", btl.ErrNotSupported, ep.noCopy)
 	}
+	at, err := ep.source(t)
+	if err != nil {
+		return false, err
+	}
 	if ep.m.shm.InProcess() {
-		mem, err := ep.peer.Registered(uint32(t.Remote.A), uint32(t.Remote.B), t.Off, t.N)
-		if err != nil {
-			return false, err
-		}
-		theirs, ours := unsafe.Slice((*byte)(mem), t.N), unsafe.Slice((*byte)(t.Local), t.N)
+		theirs, ours := unsafe.Slice((*byte)(at.here), t.N), unsafe.Slice((*byte)(t.Local), t.N)
 		if call == unix.SYS_PROCESS_VM_READV {
 			copy(ours, theirs)
 		} else {
@@ -64,18 +75,20 @@ func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
 		}
 		return true, nil
 	}
-	if err := ep.inside(t); err != nil {
-		return false, err
-	}
-	err := copyPeer(call, ep.peer.PID(), t.Local, t.Remote.A+uint64(t.Off), int(t.N))
+	err = ep.copyError(copyPeer(call, ep.peer.PID(), t.Local, at.there, int(t.N)))
+	return err == nil, err
+}
+
+// copyError says what the kernel's refusal to copy means.
+func (ep *endpoint) copyError(err error) error {
 	switch {
 	case err == nil:
-		return true, nil
+		return nil
 	case errors.Is(err, unix.ESRCH):
-		return false, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
+		return fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
 	default:
 		// The trial worked, and yet: perhaps this very memory cannot be read (EFAULT), perhaps the peer dropped its permissions.
-		return false, fmt.Errorf("%w: process_vm_readv or writev: %w", btl.ErrNotSupported, err)
+		return fmt.Errorf("%w: process_vm_readv or writev: %w", btl.ErrNotSupported, err)
 	}
 }
 

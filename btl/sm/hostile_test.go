@@ -64,6 +64,8 @@ func FuzzBox(f *testing.F) {
 	f.Add([]byte{0x40, 16, 0, 2, 0x40, 0, 0, 3, 0x40, 0, 0, 3}, uint64(0), uint64(80), uint64(240))
 	f.Add([]byte{0x40, 16, 0, 2, 0x40, 16, 0, 2}, uint64(16), uint64(80), uint64(240))
 	f.Add([]byte{0x40, 16, 0, 2}, uint64(256), uint64(0), uint64(0))
+	f.Add([]byte{0, 0, 0, kindHelp, 0, 0, 0, kindHelp}, uint64(1024), uint64(2), uint64(4096))
+	f.Add([]byte{0, 0, 0, kindHelp}, uint64(4)<<32, uint64(2), uint64(4096))
 	f.Fuzz(func(t *testing.T, words []byte, pos, n, total uint64) {
 		d := newDuo(t, btltest.Config{}, geometry{slots: 8, data: 256})
 		d.connect(t)
@@ -76,7 +78,7 @@ func FuzzBox(f *testing.F) {
 			w := words[4*i:]
 			at := unsafe.Add(r.slots, i*line)
 			*(*uint64)(unsafe.Add(at, posAt)), *(*uint64)(unsafe.Add(at, lenAt)), *(*uint64)(unsafe.Add(at, totalAt)) = pos, n, total
-			pieces = pieces || w[3] == kindStream || w[3] == kindMore
+			pieces = pieces || w[3] == kindStream || w[3] == kindMore || w[3] == kindHelp
 			*(*uint64)(at) = uint64(i+1) | uint64(w[0])<<32 | uint64(w[1])<<40 | uint64(w[2])<<48 | uint64(w[3])<<56
 		}
 		d.Ranks[1].Do(func() {
@@ -109,6 +111,7 @@ func TestGarbage(t *testing.T) {
 		{"an unknown kind", slot(word(0, uint8(tag), 16, 8, 9), 0, 0)},
 		{"a piece of nothing", slot(word(0, uint8(tag), 0, 0, kindMore), 0, 8)},
 		{"a stream longer than what it announces", slot(word(0, uint8(tag), 16, 0, kindStream), 0, 8)},
+		{"help with nothing", slot(word(0, 0, 0, 0, kindHelp), 0, 0)},
 		{"an unknown tag", slot(word(0, uint8(tag)+1, 16, 8, kindSmall), 0, 0)},
 		{"too much in a slot", slot(word(0, uint8(tag), 16, 41, kindSmall), 0, 0)},
 		{"a header over the position", slot(word(0, uint8(tag), 41, 0, kindData), 0, 8)},

@@ -25,11 +25,16 @@ type module struct {
 	geo      geometry
 	fence    bool // senders bring their own barrier
 
-	seen  uint32      // offers looked at, as shm.Calls counts
-	rings []*consumer // rings of peers that send to us
-	eps   []*endpoint
-	pids  []watch
-	gone  []*endpoint // of processes that had ended before they were first used: the next Poll says so
+	seen    uint32      // offers looked at, as shm.Calls counts
+	rings   []*consumer // rings of peers that send to us
+	eps     []*endpoint
+	pids    []watch
+	reading *consumer // whose messages are being delivered
+	busy    int       // passes in a row that found something while transfers wait
+	pulls   []*pull   // transfers of this rank whose helpers are not done
+	helps   []help    // transfers of peers to help with
+	windows windows
+	gone    []*endpoint // of processes that had ended before they were first used: the next Poll says so
 
 	mapped, mappedBytes uint64 // transfers without a system call
 }
@@ -45,7 +50,7 @@ func (m *module) Name() string { return "sm" }
 
 func (m *module) Limits() btl.Limits {
 	o := &m.opt
-	return btl.Limits{Eager: o.EagerLimit, RndvEager: o.RndvEager, MaxSend: o.MaxSend, MinGet: o.GetLimit,
+	return btl.Limits{Eager: o.EagerLimit, RndvEager: o.RndvEager, MaxSend: o.MaxSend, MinGet: o.GetLimit, MinShared: o.CoopLimit,
 		MinPipeline: o.MinPipeline, PipeSend: o.PipeSend, PipeFrag: o.PipeFrag,
 		Latency: o.Latency, Bandwidth: o.Bandwidth, Exclusivity: o.Exclusivity}
 }
@@ -92,7 +97,7 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 
 // watch has the kernel report the death of a peer process.
 func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
-	if m.shm.InProcess() || slices.ContainsFunc(m.pids, func(w watch) bool { return w.proc == p }) {
+	if m.shm.InProcess() || m.watches(p) {
 		return nil
 	}
 	fd, err := unix.PidfdOpen(peer.PID(), unix.PIDFD_NONBLOCK)
@@ -110,6 +115,11 @@ func (m *module) watch(p *core.Proc, peer *shm.Peer) error {
 	}
 	m.pids = append(m.pids, w)
 	return nil
+}
+
+// watches reports whether the kernel will tell of the end of p's process.
+func (m *module) watches(p *core.Proc) bool {
+	return slices.ContainsFunc(m.pids, func(w watch) bool { return w.proc == p })
 }
 
 type death struct {
@@ -142,9 +152,11 @@ func (m *module) ended(p *core.Proc, cause error) {
 		for slot, w, full := c.peek(); full && m.drain(c, slot, w) > 0; slot, w, full = c.peek() {
 		}
 		c.abort(cause)
+		m.dropHelps(c)
 	}
 	for _, ep := range m.eps {
 		if ep.proc == p {
+			m.reapOf(ep)
 			ep.dead = cause
 		}
 	}
@@ -172,7 +184,15 @@ func (m *module) Poll() int {
 		if !full {
 			continue
 		}
+		m.reading = c
 		n += m.drain(c, slot, w)
+		m.reading = nil
+	}
+	if len(m.pulls) > 0 {
+		n += m.reap(m.idle(n))
+	}
+	if len(m.helps) > 0 {
+		n += m.help()
 	}
 	return n
 }
@@ -181,6 +201,9 @@ func (m *module) Poll() int {
 func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 	n := 0
 	for full := true; full && n < pollBurst; slot, w, full = c.peek() {
+		if len(m.pulls) > 0 {
+			m.reap(false) // so that there is a board for the next
+		}
 		if n > 0 {
 			c.fetchAhead() // a burst: the sender is ahead, so the next lines are worth having
 		}
@@ -218,6 +241,13 @@ func (m *module) drain(c *consumer, slot unsafe.Pointer, w uint64) int {
 			}
 			n += m.consumed(c)
 			continue
+		case w>>56 == kindHelp:
+			if !m.helpAsked(c, slot) {
+				m.broken(c)
+				return n
+			}
+			n += m.consumed(c)
+			continue
 		default:
 			m.broken(c)
 			return n
@@ -247,6 +277,7 @@ func (m *module) consumed(c *consumer) int {
 func (m *module) broken(c *consumer) {
 	cause := m.garbage(c.peer)
 	c.abort(cause)
+	m.dropHelps(c)
 	for i, r := range m.rings {
 		if r == c {
 			m.rings = append(m.rings[:i:i], m.rings[i+1:]...)
@@ -290,8 +321,8 @@ func (m *module) accept(rank int, p shm.Piece) {
 	m.rings = append(m.rings[:len(m.rings):len(m.rings)], c)
 }
 
-// Flush: everything sent is in the receivers' reach already.
-func (m *module) Flush() bool { return true }
+// Flush: everything sent is in the receivers' reach already. Peers may be writing what this rank gets.
+func (m *module) Flush() bool { return len(m.pulls) == 0 }
 
 // Close stops polling. Peers map the segment as long as they like.
 func (m *module) Close() error {
@@ -303,7 +334,7 @@ func (m *module) Close() error {
 	for _, ep := range m.eps {
 		m.engine.StopTimer(ep.report)
 	}
-	m.pids, m.rings, m.eps, m.gone = nil, nil, nil, nil
+	m.pids, m.rings, m.eps, m.gone, m.pulls, m.helps = nil, nil, nil, nil, nil, nil
 	return nil
 }
 

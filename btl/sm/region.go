@@ -12,20 +12,10 @@ import (
 // Memory that peers can map (package mpool) needs no system call to be read or written by them: the handle of a buffer in it names it,
 // beside the address, and the peer maps it once. That also works where process_vm_readv is refused.
 //
-// A handle between processes is an address and a length; the number of the memory that both lie in stands above the length, 0 for
-// ordinary memory.
-const (
-	numberShift = 48
-	lengthMask  = 1<<numberShift - 1
-)
-
-// handleOf is a handle of this rank's memory for other processes.
-func (m *module) handleOf(mem unsafe.Pointer, n int64) btl.MemHandle {
-	return btl.MemHandle{A: uint64(uintptr(mem)), B: uint64(n) | uint64(m.shm.MemoryAt(mem, n))<<numberShift}
-}
+// In a handle (help.go) the number of the memory that a buffer lies in stands above the length, 0 for ordinary memory.
 
 // IsShared implements btl.Sharer.
-func (m *module) IsShared(h btl.MemHandle) bool { return h.B>>numberShift != 0 && !m.shm.InProcess() }
+func (m *module) IsShared(h btl.MemHandle) bool { return h.B>>handleBits != 0 && !m.shm.InProcess() }
 
 // mapTrials bounds how often mapping a peer's memory may fail before it is given up.
 const mapTrials = 8
@@ -33,14 +23,15 @@ const mapTrials = 8
 // copyMapped carries out a transfer whose remote end lies in memory that can be mapped. ok is false when this is not so: then there
 // may be another way.
 func (ep *endpoint) copyMapped(t *btl.Transfer, call uintptr) (ok bool, err error) {
-	number := t.Remote.B >> numberShift
+	number := t.Remote.B >> handleBits
 	if number == 0 || ep.unmapped >= mapTrials || ep.peer == nil || ep.m.shm.InProcess() {
 		return false, nil
 	}
-	if err := ep.inside(t); err != nil {
+	at, err := ep.source(t)
+	if err != nil {
 		return true, err
 	}
-	theirs, err := ep.peer.Memory(ep.m.shm, uint32(number), t.Remote.A+uint64(t.Off), t.N)
+	theirs, err := ep.peer.Memory(ep.m.shm, uint32(number), at.there, t.N)
 	if err != nil {
 		ep.unmapped++
 		ep.m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not read directly, but as other memory: %v", err))
@@ -54,14 +45,6 @@ func (ep *endpoint) copyMapped(t *btl.Transfer, call uintptr) (ok bool, err erro
 	ep.m.mapped++
 	ep.m.mappedBytes += uint64(t.N)
 	return true, nil
-}
-
-// inside checks a transfer against the length in its handle.
-func (ep *endpoint) inside(t *btl.Transfer) error {
-	if size := t.Remote.B & lengthMask; t.Off < 0 || t.N < 0 || uint64(t.Off)+uint64(t.N) > size {
-		return fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, size)
-	}
-	return nil
 }
 
 // copyPieces copies n bytes in pieces: the runtime cannot stop a goroutine inside one.

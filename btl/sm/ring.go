@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/ompi-go/ompi-go/shm"
 )
 
 const line = 64
@@ -14,6 +16,7 @@ const line = 64
 //	line 1        head u32: slots consumed                 consumer, now and then
 //	line 2…       slots, one line each                     producer
 //	then          data area                                producer
+//	then          boards, one line each                    both, see coop.go
 //
 // A slot:
 //
@@ -46,11 +49,12 @@ const (
 	kindStream = 2
 	kindMore   = 3
 	kindLong   = 4
+	kindHelp   = 5 // a request, see coop.go
 )
 
 type geometry struct{ slots, data uint32 }
 
-func (g geometry) boxSize() int64 { return int64(2+g.slots)*line + int64(g.data) }
+func (g geometry) boxSize() int64 { return int64(2+g.slots)*line + int64(g.data) + boardsSize }
 
 func (g geometry) valid() error {
 	if g.slots < 8 || g.slots > 1<<16 || g.slots&(g.slots-1) != 0 || g.data < line || g.data > 1<<30 || g.data%line != 0 {
@@ -151,7 +155,8 @@ type consumer struct {
 	size  uint32
 	owed  uint32 // data bytes consumed since
 	peer  int
-	st    stream // the payload that is being read
+	rank  *shm.Peer // the same, once it has asked for help
+	st    stream    // the payload that is being read
 }
 
 func (c *consumer) init(box unsafe.Pointer, g geometry, peer int) {

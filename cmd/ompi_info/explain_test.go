@@ -22,9 +22,9 @@ func TestExplain(t *testing.T) {
 		want    []string
 	}{
 		{"pml ob1 --size 8 --peer host", nil, []string{"explain:list:eager:sm", "explain:contiguous:protocol:inline", "explain:noncontiguous:protocol:eager", "explain:btl:tcp:used:no"}},
-		{"pml ob1 --size 1m --peer host", nil, []string{"explain:size:1048576", "explain:contiguous:protocol:rget", "explain:noncontiguous:protocol:rndv"}},
-		{"pml ob1 --size 1m --peer process", nil, []string{"explain:contiguous:protocol:rget", "explain:btl:sm:used:yes"}},
-		{"pml ob1 --size 1m --peer self", nil, []string{"explain:contiguous:protocol:rget", "explain:list:bulk:self", "explain:btl:sm:used:no"}},
+		{"pml ob1 --size 1m --peer host", nil, []string{"explain:size:1048576", "explain:contiguous:protocol:coop", "explain:noncontiguous:protocol:rndv"}},
+		{"pml ob1 --size 1m --peer process", nil, []string{"explain:contiguous:protocol:coop", "explain:btl:sm:used:yes"}},
+		{"pml ob1 --size 1m --peer self", nil, []string{"explain:contiguous:protocol:coop", "explain:list:bulk:self", "explain:btl:sm:used:no"}},
 		{"pml ob1 --size 4k --peer host --mca btl_sm_eager_limit 8k", nil, []string{"explain:contiguous:protocol:eager", "explain:btl:sm:eager:8192"}},
 		{"pml ob1 --size 1m --peer host --mca pml_ob1_protocol put", nil, []string{"explain:contiguous:protocol:put", "explain:contiguous:step:1:put:chosen:yes"}},
 		{"pml ob1 --size 1m --peer host", []string{"OMPI_MCA_pml_ob1_protocol=pipeline"}, []string{"explain:contiguous:protocol:pipeline", "explain:noncontiguous:step:3:rndv:chosen:yes"}},
@@ -48,7 +48,7 @@ func TestExplain(t *testing.T) {
 	out, _, status := explain(mca.Input{}, "pml ob1 --size 1m --peer host")
 	for _, w := range []string{
 		"a message of 1048576 bytes to another process of this host (host)", "bulk   list: sm (1.00)", "tcp        not used: a more exclusive BTL",
-		"A contiguous buffer goes by rget over sm:", "  rget       yes  possible", "A buffer with gaps goes by rndv over sm:",
+		"A contiguous buffer goes by coop over sm:", "  coop       yes  possible", "A buffer with gaps goes by rndv over sm:",
 	} {
 		if status != 0 || !strings.Contains(out, w) {
 			t.Errorf("status %d, %q is not in\n%s", status, w, out)
