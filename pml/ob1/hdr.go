@@ -14,7 +14,6 @@ import (
 //	ACK   40   | type 1 | flags 1 | 6 zero | send id 8 | receive id 8 | offset 8 | length 8 |
 //	FRAG  24   | type 1 | 7 zero | receive id 8 | offset 8 |
 //	FIN   24   | type 1 | flags 1 | 6 zero | send id 8 | bytes 8 |
-//	LOST  24   | MATCH 16 | send id 8, 0: none |
 //
 // Identifiers name a request in its owner's table: index and generation, never an address. source is the sender's rank in the
 // communicator; seq numbers the messages of one sender in one context, so that they match in order whatever way they came.
@@ -26,7 +25,6 @@ const (
 	typeAck   = 4
 	typeFrag  = 5
 	typeFin   = 6
-	typeLost  = 7
 
 	matchSize = 16
 	rndvSize  = 32
@@ -34,7 +32,6 @@ const (
 	ackSize   = 40
 	fragSize  = 24
 	finSize   = 24
-	lostSize  = matchSize + 8
 )
 
 // flagSync on MATCH-like frames: the sender wants to know of the match.
@@ -140,13 +137,3 @@ func putFin(f *btl.Frag, sendID uint64, bytes int64) {
 func parseFin(b []byte) (sendID uint64, bytes int64) {
 	return le.Uint64(b[8:]), int64(le.Uint64(b[16:]))
 }
-
-// putLost makes f the notice that a message is lost, of which m is the match header.
-func putLost(f *btl.Frag, m []byte, sendID uint64) {
-	copy(f.Hdr[:matchSize], m)
-	f.Hdr[0] = typeLost
-	le.PutUint64(f.Hdr[matchSize:], sendID)
-	f.HdrLen, f.Tag = lostSize, tagOf(typeLost)
-}
-
-func parseLost(b []byte) (sendID uint64) { return le.Uint64(b[matchSize:]) }

@@ -132,6 +132,9 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		return
 	}
 	r.id = o.ids.add(nil, r)
+	if r.once = len(p.ep.Bulk) > 1 || p.ep.Reduced; r.once {
+		r.have.reset(r.got)
+	}
 	o.sendAck(r, r.want-r.got, flags)
 }
 
@@ -200,7 +203,7 @@ func (s *sendReq) advance() {
 	}
 	done, err := s.stream()
 	if err != nil {
-		o.pathFailed(s, s.path, err)
+		o.sendFailed(s, err)
 	} else if !done {
 		o.out.add(s.peer, &s.item)
 	}
@@ -248,11 +251,13 @@ func (o *module) freeFrag(f *dataFrag) {
 // FragDone implements btl.Completer.
 func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 	s, path := f.s, f.path
+	_, off := parseFrag(f.Hdr[:])
+	at := span{off, off + int64(f.Len)}
 	o := s.o
 	o.freeFrag(f)
 	s.pending--
 	if err != nil {
-		o.pathFailed(s, path, err)
+		o.fragInDoubt(s, path, at, err)
 		return
 	}
 	s.advance()
@@ -262,24 +267,28 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
 	flat, refused := s.conv.IsContiguous(), 0
-	for s.next < s.end {
+	for {
+		todo := s.nextSpan()
+		if todo.from >= todo.to {
+			break
+		}
 		if s.pending >= o.opt.Depth {
 			return true, nil
 		}
 		path := s.peer.ep.NextBulk()
-		n := min(s.end-s.next, path.Limits.MaxSend-fragSize-o.extraFrag())
+		n := min(todo.to-todo.from, path.Limits.MaxSend-fragSize-o.extraFrag())
 		f := o.newFrag(s)
 		f.path = path
-		putFrag(&f.Frag, s.recvID, s.next)
+		putFrag(&f.Frag, s.recvID, todo.from)
 		if o.opt.Checksum {
-			o.extendFrag(&f.Frag, s, n)
+			o.extendFrag(&f.Frag, s, todo.from, n)
 		}
 		f.Len = int(n)
 		if flat {
-			f.Data, f.Conv = s.conv.BlockAt(s.next), nil
+			f.Data, f.Conv = s.conv.BlockAt(todo.from), nil
 		} else {
 			f.conv = s.conv
-			f.conv.SetPosition(s.next)
+			f.conv.SetPosition(todo.from)
 			f.Data, f.Conv = nil, &f.conv
 		}
 		sent, err := path.Send.Send(&f.Frag)
@@ -296,7 +305,7 @@ func (s *sendReq) stream() (done bool, err error) {
 		refused = 0
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
-		s.next += n
+		s.spanSent(n)
 		if sent {
 			o.freeFrag(f)
 			continue
@@ -317,9 +326,11 @@ func (x *fragHandler) Receive(peer int, hdr, payload []byte) {
 		o.refuse(peer)
 		return
 	}
-	r.conv.SetPosition(off)
-	r.conv.Unpack(payload)
-	o.fragCame(r, len(payload))
+	if !r.has(off, len(payload)) {
+		r.conv.SetPosition(off)
+		r.conv.Unpack(payload)
+	}
+	o.fragCame(r, off, len(payload))
 }
 
 // fragFor finds the receive that a fragment of n bytes belongs to, nil when it names none or lies outside of what was asked for.
@@ -329,15 +340,25 @@ func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
 	}
 	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
-	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got-r.coming {
+	if r == nil || r.peer.proc.Rank != peer || off < 0 || off > r.want || int64(n) > r.want-off || (!r.once && int64(n) > r.want-r.got-r.coming) {
 		return nil, 0
 	}
 	return r, off
 }
 
-func (o *module) fragCame(r *recvReq, n int) {
-	r.got += int64(n)
-	if r.got == r.want {
+// has reports whether all of a fragment has come before.
+func (r *recvReq) has(off int64, n int) bool {
+	return r.once && n > 0 && r.have.covers(off, off+int64(n))
+}
+
+// fragCame counts a fragment that is in place. The buffer is the user's again when nothing is missing and no BTL writes there.
+func (o *module) fragCame(r *recvReq, off int64, n int) {
+	if r.once {
+		r.got += r.have.add(off, off+int64(n))
+	} else {
+		r.got += int64(n)
+	}
+	if r.got == r.want && r.placing == 0 {
 		o.endLong(r)
 	}
 }
@@ -345,7 +366,7 @@ func (o *module) fragCame(r *recvReq, n int) {
 // Place implements btl.Placer: where the payload of a fragment belongs, when that is one block of memory.
 func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 	r, off := x.o.fragFor(peer, hdr, n)
-	if r == nil || !r.isFlat || n == 0 || r.over {
+	if r == nil || !r.isFlat || n == 0 || r.over || r.has(off, n) {
 		return nil
 	}
 	r.placing++
@@ -356,7 +377,7 @@ func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 // Placed implements btl.Placer.
 func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 	o := x.o
-	id, _ := parseFrag(hdr)
+	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
 	if r == nil || r.peer.proc.Rank != peer || r.placing == 0 {
 		return
@@ -369,9 +390,10 @@ func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 			o.endLong(r)
 		}
 	case err == nil:
-		o.fragCame(r, n)
+		o.fragCame(r, off, n)
+	default: // it comes again over another path, or the endpoint's failure ends the receive
+		o.fragCame(r, off, 0)
 	}
-	// With an error alone, the endpoint's failure ends the receive.
 }
 
 // Receive implements btl.Handler: the receiver has read this rank's memory.

@@ -89,6 +89,7 @@ type Stats struct {
 	Stray         uint64 // messages of communicators not made yet
 	Refused       uint64 // frames that made no sense
 	Retries       uint64 // times that a send or a control frame had to wait for room
+	Again         uint64 // first fragments and further ones sent again because their path broke
 	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
 
 	ChecksumErrors uint64 // payloads that were not what their sender summed
@@ -129,7 +130,6 @@ type module struct {
 	ackH     ackHandler
 	fragH    fragHandler
 	finH     finHandler
-	lostH    lostHandler
 }
 
 // place is where a BTL is writing a payload for a communicator that has been freed meanwhile, after a member's death.
@@ -167,18 +167,21 @@ type channel struct {
 
 // rankState is one member of a channel's communicator.
 type rankState struct {
-	peer     *peer    // nil until this rank sends to it
-	job      int      // rank in the job
-	placing  *recvReq // its payload is being written into the user's buffer by a BTL
-	sendSeq  uint16
-	expected uint16
-	held     *message // out of sequence, ascending from expected
+	peer       *peer    // nil until this rank sends to it
+	job        int      // rank in the job
+	placing    *recvReq // its payload is being written into the user's buffer by a BTL
+	spare      *message // the same message as came over another path meanwhile
+	cut        []cut    // receives whose messages broke off and will come again
+	sendSeq    uint16
+	placingSeq uint16
+	expected   uint16
+	held       *message // out of sequence, ascending from expected
 }
 
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
-	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o, o.lostH.o = o, o, o, o, o, o, o
-	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
+	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
 	o.extend()
@@ -242,6 +245,10 @@ func (o *module) DelComm(c *core.Comm) {
 					o.late = make(map[place]*recvReq)
 				}
 				o.late[place{m.ranks[i].job, ch.ID}] = r
+			}
+			if s := m.ranks[i].spare; s != nil {
+				m.ranks[i].spare = nil
+				o.freeMsg(s)
 			}
 			for s := m.ranks[i].held; s != nil; {
 				next := s.next

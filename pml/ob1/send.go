@@ -34,6 +34,7 @@ type sendReq struct {
 	ch    *channel
 	peer  *peer
 	path  *bml.Path // of the first fragment
+	via   *bml.Path // the same, or over which it went again
 	dest  int
 	tag   int32
 	mode  pml.Mode
@@ -52,6 +53,9 @@ type sendReq struct {
 	pending int
 	ended   bool        // the receiver is done with it, but the BTL still holds the first fragment
 	failure *core.Error // first error; reported when nothing is pending
+	redo    []span      // bytes to be sent again
+	again   bool        // the first fragment is to be sent again
+	own     bool        // not a user's: an inline message that is sent again
 }
 
 // Send implements pml.Module.
@@ -153,6 +157,7 @@ func (o *module) countInline(p *bml.Path, n int64) {
 func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, mode pml.Mode) {
 	s.ch, s.dest, s.tag, s.mode = m, dest, int32(tag), mode
 	s.total, s.id, s.pending, s.ended, s.failure = buf.Bytes(), 0, 0, false, nil
+	s.redo, s.again = s.redo[:0], false
 	if m.fault != nil {
 		s.FinishErr(peerError(m.fault, dest))
 		return
@@ -188,7 +193,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	if behind {
 		o.out.add(p, &s.item)
 	} else if done, err := s.push(); err != nil {
-		o.pathFailed(s, s.path, err)
+		o.sendFailed(s, err)
 	} else if !done {
 		o.out.add(p, &s.item)
 	}
@@ -254,6 +259,9 @@ func (s *sendReq) push() (done bool, err error) {
 	if s.state == sendStream {
 		return s.stream()
 	}
+	if s.again {
+		return s.pushAgain()
+	}
 	if done, err = s.offer(); err != nil {
 		return s.detour(err)
 	}
@@ -272,7 +280,7 @@ func (s *sendReq) offer() (done bool, err error) {
 	}
 	path.Counts.Sent++
 	path.Counts.Bytes += uint64(n)
-	s.state = sendOut
+	s.via, s.state = path, sendOut
 	if sent {
 		s.firstDone()
 	}
@@ -290,8 +298,7 @@ func (s *sendReq) firstDone() {
 	case s.id != 0:
 		s.state = sendRndv // the receiver will speak
 	default:
-		s.state = sendIdle
-		s.Finish()
+		s.complete()
 	}
 }
 
@@ -308,7 +315,7 @@ func (s *sendReq) FragDone(_ *btl.Frag, err error) {
 			s.pending--
 		}
 		s.state = sendRndv // no longer in the BTL
-		s.o.pathFailed(s, s.path, err)
+		s.o.firstInDoubt(s, err)
 		return
 	}
 	s.firstDone()
@@ -316,12 +323,12 @@ func (s *sendReq) FragDone(_ *btl.Frag, err error) {
 
 // finishSend ends a long send.
 func (o *module) finishSend(s *sendReq) {
+	o.out.drop(&s.item)
 	o.release(s)
-	s.state = sendIdle
 	if s.failure != nil {
 		s.Status.Err = s.failure
 	}
-	s.Finish()
+	s.complete()
 }
 
 // release takes back what peers knew of s.
