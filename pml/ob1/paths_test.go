@@ -71,15 +71,29 @@ func newPathWorld(t testing.TB, shape func(first, second *btltest.Script)) *path
 }
 
 // breakPath ends a BTL's connection at both ends. What it still has is given back with an error. Bits of order say which end notices first,
-// whether that comes before or after its fragments, and whether these come nevertheless.
+// whether that comes before or after its fragments, whether these come nevertheless, or in part, and whether inline messages are in doubt.
 func (w *pathWorld) breakPath(path int, order int) {
 	s := w.both[path]
+	var told [2]bool
+	var begun []func(error)
 	lose := func(from int) {
 		for _, f := range s.Frames() {
 			switch {
 			case f.From != from:
-			case f.Inline: // it was complete: a BTL that cannot vouch for it reports the process as dead
+			case f.Inline && order&8 != 0:
+				s.Reclaim(f, order&4 != 0)
+			case f.Inline:
 				s.Deliver(f)
+			case order&16 != 0 && !told[f.To]:
+				if end := s.Begin(f, errors.New("in doubt")); end != nil {
+					if order&64 != 0 {
+						end(errors.New("broken off"))
+					} else {
+						begun = append(begun, end)
+					}
+				} else {
+					s.Drop(f, errors.New("lost"))
+				}
 			case order&4 != 0:
 				s.Doubt(f, errors.New("in doubt"))
 			default:
@@ -92,11 +106,25 @@ func (w *pathWorld) breakPath(path int, order int) {
 		if order&2 != 0 {
 			lose(end)
 		}
+		if k == 1 { // what has begun to come to this end breaks off here at the latest
+			for _, rest := range begun {
+				if order&32 != 0 {
+					rest(nil)
+				} else {
+					rest(errors.New("broken off"))
+				}
+			}
+			begun = nil
+		}
 		s.Fail(end, 1-end, false, errors.New("the cable is out"))
+		told[end] = true
 		if order&2 == 0 {
 			lose(end)
 		}
 		w.settle()
+	}
+	for _, rest := range begun {
+		rest(errors.New("broken off"))
 	}
 	w.settle()
 }
@@ -185,9 +213,9 @@ func TestPathLostBeforeUse(t *testing.T) {
 // whatever comes afterwards works; nothing is left.
 func TestPathUnderWay(t *testing.T) {
 	steps := 0
-	for seed := range uint64(1200) {
+	for seed := range uint64(4000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		path, order, at := rnd.IntN(2), rnd.IntN(8), rnd.IntN(40)
+		path, order, at := rnd.IntN(2), rnd.IntN(128), rnd.IntN(40)
 		w := newPathWorld(t, func(a, b *btltest.Script) {
 			later(a, b)
 			a.Gets = rnd.IntN(2) == 0
@@ -196,6 +224,12 @@ func TestPathUnderWay(t *testing.T) {
 				a.Inline, b.Inline = 0, 0
 			}
 		})
+		if rnd.IntN(4) == 0 {
+			for _, r := range w.ranks {
+				r.o.opt.Checksum = true
+				r.o.extend()
+			}
+		}
 		type pair struct {
 			s, r *core.Request
 			size int
@@ -237,7 +271,11 @@ func TestPathUnderWay(t *testing.T) {
 			_ = step
 			steps++
 		}
+		if rnd.IntN(3) == 0 { // no room on the other path at first
+			w.both[1-path].Refuse(rnd.IntN(6))
+		}
 		w.breakPath(path, order)
+		w.both[1-path].Refuse(0)
 		for range 3 {
 			begin()
 			w.settle()
