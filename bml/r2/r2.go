@@ -1,11 +1,12 @@
 // Package r2 is the BML: for each process it asks all BTLs, keeps the most exclusive that reach it, and sorts them into those
-// of the lowest latency (first fragments) and all (fragments, by bandwidth). A process is asked about when it is first used.
+// of the lowest latency (first fragments), all (fragments, by bandwidth) and those that reach into memory. A process is asked about when it is first used.
 package r2
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
@@ -19,12 +20,20 @@ type component struct{}
 
 func (component) Framework() string { return "bml" }
 func (component) Name() string      { return "r2" }
-func (component) Options() any      { return nil }
+func (component) Options() any      { return new(options) }
+
+type options struct {
+	MeasuredWeights bool `mca:"measured_weights" default:"false" level:"6" help:"share fragments out among several BTLs by the bandwidth that is measured, not by what they say of themselves (btl_NAME_bandwidth)"`
+}
 
 func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
-	return &manager{
+	m := &manager{
 		modules: modules, refused: env.Refused, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts), failed: make(map[way]struct{}),
-	}, nil
+	}
+	if err := env.Params.Decode("bml", "r2", &m.opts); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 type key struct {
@@ -39,6 +48,7 @@ type way struct {
 }
 
 type manager struct {
+	opts    options
 	modules []btl.Module
 	refused []string        // why other BTLs are not among them
 	eps     []*bml.Endpoint // by job rank; nil until first used
@@ -75,6 +85,13 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 	}
 	ep := &bml.Endpoint{Proc: p, Reduced: reduced}
 	arrange(ep, paths)
+	if len(ep.Bulk) > 1 || reduced {
+		for _, path := range ep.Bulk {
+			if v, ok := path.Send.(btl.Voucher); ok {
+				v.Vouch()
+			}
+		}
+	}
 	m.eps[p.Rank] = ep
 	return ep, nil
 }
@@ -101,6 +118,9 @@ func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path 
 	path.Get, _ = ep.(btl.Getter)
 	path.Put, _ = ep.(btl.Putter)
 	path.Reg, _ = mod.(btl.Registrar)
+	if m.opts.MeasuredWeights {
+		path.Meter = bml.NewMeter(time.Now)
+	}
 	return path
 }
 
@@ -109,21 +129,21 @@ func arrange(ep *bml.Endpoint, paths []*bml.Path) {
 	best := slices.MaxFunc(paths, func(a, b *bml.Path) int { return a.Limits.Exclusivity - b.Limits.Exclusivity }).Limits.Exclusivity
 	paths = slices.DeleteFunc(paths, func(p *bml.Path) bool { return p.Limits.Exclusivity < best })
 	least := slices.MinFunc(paths, func(a, b *bml.Path) int { return a.Limits.Latency - b.Limits.Latency }).Limits.Latency
-	total := 0
-	for _, p := range paths {
-		total += p.Limits.Bandwidth
-	}
-	ep.Eager, ep.Bulk = nil, nil
+	ep.Eager, ep.Bulk, ep.RDMA = nil, nil, nil
 	for _, p := range paths {
 		if p.Limits.Latency == least {
 			ep.Eager = append(ep.Eager, p)
 		}
-		if p.Weight = 1 / float64(len(paths)); total > 0 {
-			p.Weight = float64(p.Limits.Bandwidth) / float64(total)
-		}
 		ep.Bulk = append(ep.Bulk, p)
 	}
 	slices.SortStableFunc(ep.Bulk, func(a, b *bml.Path) int { return b.Limits.Bandwidth - a.Limits.Bandwidth })
+	for _, p := range ep.Bulk {
+		if p.Get != nil || p.Put != nil {
+			ep.RDMA = append(ep.RDMA, p)
+		}
+	}
+	ep.Weigh(func(p *bml.Path) int { return p.Limits.Bandwidth })
+	ep.Measured()
 }
 
 // Drop implements bml.Manager.

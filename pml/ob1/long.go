@@ -257,8 +257,14 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 	o.freeFrag(f)
 	s.pending--
 	if err != nil {
+		if path.Meter != nil {
+			path.Meter.Refused(at.to - at.from)
+		}
 		o.fragInDoubt(s, path, at, err)
 		return
+	}
+	if path.Meter != nil && path.Meter.Done(at.to-at.from) {
+		s.peer.ep.Measured()
 	}
 	s.advance()
 }
@@ -266,7 +272,9 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 // stream sends fragments until all have gone, there is no room (done false), or enough are under way.
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
-	flat, refused := s.conv.IsContiguous(), 0
+	flat, ep := s.conv.IsContiguous(), s.peer.ep
+	tried, full := uint64(0), false
+	var broken error
 	for {
 		todo := s.nextSpan()
 		if todo.from >= todo.to {
@@ -275,7 +283,14 @@ func (s *sendReq) stream() (done bool, err error) {
 		if s.pending >= o.opt.Depth {
 			return true, nil
 		}
-		path := s.peer.ep.NextBulk()
+		k := ep.NextBulk(todo.to-todo.from, tried)
+		if k < 0 {
+			if full {
+				return false, nil
+			}
+			return false, broken
+		}
+		path := ep.Bulk[k]
 		n := min(todo.to-todo.from, path.Limits.MaxSend-fragSize-o.extraFrag())
 		f := o.newFrag(s)
 		f.path = path
@@ -291,23 +306,32 @@ func (s *sendReq) stream() (done bool, err error) {
 			f.conv.SetPosition(todo.from)
 			f.Data, f.Conv = nil, &f.conv
 		}
+		if path.Meter != nil {
+			path.Meter.Offer(n)
+		}
 		sent, err := path.Send.Send(&f.Frag)
 		if err != nil {
 			o.freeFrag(f)
+			if path.Meter != nil {
+				path.Meter.Refused(n)
+			}
 			if errors.Is(err, btl.ErrAgain) {
-				return false, nil
+				full = true
+			} else {
+				broken = err
 			}
-			if refused++; refused < len(s.peer.ep.Bulk) {
-				continue // it is broken; another may not be
-			}
-			return false, err
+			tried |= 1 << k // another may have room, or not be broken
+			continue
 		}
-		refused = 0
+		ep.Took(path, n)
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
 		s.spanSent(n)
 		if sent {
 			o.freeFrag(f)
+			if path.Meter != nil && path.Meter.Done(n) {
+				ep.Measured()
+			}
 			continue
 		}
 		s.pending++

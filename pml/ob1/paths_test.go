@@ -213,7 +213,7 @@ func TestPathLostBeforeUse(t *testing.T) {
 // whatever comes afterwards works; nothing is left.
 func TestPathUnderWay(t *testing.T) {
 	steps := 0
-	for seed := range uint64(4000) {
+	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		path, order, at := rnd.IntN(2), rnd.IntN(128), rnd.IntN(40)
 		w := newPathWorld(t, func(a, b *btltest.Script) {
