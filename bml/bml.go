@@ -29,6 +29,9 @@ type Manager interface {
 	Modules() []btl.Module
 }
 
+// Quieter is a Manager that may hold messages back itself; it is quiet when it holds none.
+type Quieter interface{ Quiet() bool }
+
 // Path is one way to a process: an endpoint of a module with what it can do, asked once.
 type Path struct {
 	Module    btl.Module
@@ -67,7 +70,9 @@ type Endpoint struct {
 	// Reduced tells that a path was lost. The two ends need not learn of that at once, and what one offers to be read may then be
 	// memory that another BTL's handle names: nothing is fetched any more.
 	Reduced bool
-	next    int
+	// Twice tells that messages may come twice though no path was lost.
+	Twice bool
+	next  int
 }
 
 // First is the path for first fragments and control messages.

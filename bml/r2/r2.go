@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/bml/inject"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
@@ -23,7 +24,15 @@ func (component) Name() string      { return "r2" }
 func (component) Options() any      { return new(options) }
 
 type options struct {
-	MeasuredWeights bool `mca:"measured_weights" default:"false" level:"6" help:"share fragments out among several BTLs by the bandwidth that is measured, not by what they say of themselves (btl_NAME_bandwidth)"`
+	MeasuredWeights bool   `mca:"measured_weights" default:"false" level:"6" help:"share fragments out among several BTLs by the bandwidth that is measured, not by what they say of themselves (btl_NAME_bandwidth)"`
+	Inject          string `mca:"inject" default:"" level:"9" help:"faults to put into the messages of BTLs, to see what becomes of a program: for example tcp:delay=5%,dup=1%;sm:fail_after=100. There are drop, dup, delay, reorder and corrupt, with a chance, and fail_after, with a number of messages to a peer after which the path to it breaks"`
+	InjectSeed      uint64 `mca:"inject_seed" default:"1" level:"9" help:"where the chances of bml_r2_inject begin: the same messages meet the same faults"`
+}
+
+// Validate implements mca.Validator.
+func (o *options) Validate() error {
+	_, err := inject.Parse(o.Inject)
+	return err
 }
 
 func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
@@ -32,6 +41,13 @@ func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
 	}
 	if err := env.Params.Decode("bml", "r2", &m.opts); err != nil {
 		return nil, err
+	}
+	plans, err := inject.Parse(m.opts.Inject)
+	if err != nil {
+		return nil, err
+	}
+	if len(plans) > 0 {
+		m.inject = inject.New(env, plans, m.opts.InjectSeed)
 	}
 	return m, nil
 }
@@ -54,7 +70,11 @@ type manager struct {
 	eps     []*bml.Endpoint // by job rank; nil until first used
 	counts  map[key]*bml.Counts
 	failed  map[way]struct{}
+	inject  *inject.Injector // nil: no faults
 }
+
+// Quiet implements bml.Quieter.
+func (m *manager) Quiet() bool { return m.inject == nil || m.inject.Quiet() }
 
 func (m *manager) Modules() []btl.Module { return m.modules }
 
@@ -65,7 +85,7 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 	}
 	var paths []*bml.Path
 	var reasons []string
-	reduced := false
+	reduced, twice := false, false
 	for _, mod := range m.modules {
 		if _, failed := m.failed[way{mod, p.Rank}]; failed {
 			reduced = true
@@ -77,13 +97,13 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 			reasons = append(reasons, mod.Name()+": "+strings.TrimPrefix(errs[0].Error(), "btl "+mod.Name()+": "))
 			continue
 		}
-		paths = append(paths, m.path(mod, eps[0], p))
+		paths = append(paths, m.path(mod, eps[0], p, &twice))
 	}
 	if len(paths) == 0 {
 		return nil, &core.Error{Class: core.ErrOther, Peer: core.Undefined, Index: -1,
 			Err: fmt.Errorf("rank %d (%s) cannot be reached: %s; check the parameter btl", p.Rank, p.Locality, reachText(slices.Concat(reasons, m.refused)))}
 	}
-	ep := &bml.Endpoint{Proc: p, Reduced: reduced}
+	ep := &bml.Endpoint{Proc: p, Reduced: reduced, Twice: twice}
 	arrange(ep, paths)
 	if len(ep.Bulk) > 1 || reduced {
 		for _, path := range ep.Bulk {
@@ -103,8 +123,8 @@ func reachText(reasons []string) string {
 	return strings.Join(reasons, "; ")
 }
 
-// path resolves a BTL endpoint's abilities once.
-func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path {
+// path resolves a BTL endpoint's abilities once. twice is set when messages may come twice.
+func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc, twice *bool) *bml.Path {
 	k := key{mod, p.Locality}
 	c := m.counts[k]
 	if c == nil {
@@ -118,6 +138,9 @@ func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path 
 	path.Get, _ = ep.(btl.Getter)
 	path.Put, _ = ep.(btl.Putter)
 	path.Reg, _ = mod.(btl.Registrar)
+	if m.inject != nil && m.inject.Decorate(path, p) {
+		*twice = true
+	}
 	if m.opts.MeasuredWeights {
 		path.Meter = bml.NewMeter(time.Now)
 	}

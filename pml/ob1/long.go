@@ -132,7 +132,7 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		return
 	}
 	r.id = o.ids.add(nil, r)
-	if r.once = len(p.ep.Bulk) > 1 || p.ep.Reduced; r.once {
+	if r.once = len(p.ep.Bulk) > 1 || p.ep.Reduced || p.ep.Twice; r.once {
 		r.have.reset(r.got)
 	}
 	o.sendAck(r, r.want-r.got, flags)

@@ -302,7 +302,10 @@ func peerError(e *core.Error, rank int) *core.Error {
 }
 
 // Quiet implements pml.Module.
-func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 }
+func (o *module) Quiet() bool {
+	b, ok := o.bml.(bml.Quieter)
+	return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 && (!ok || b.Quiet())
+}
 
 // Close implements pml.Module.
 func (o *module) Close() error {
