@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ompi-go/ompi-go/bml"
-	"github.com/ompi-go/ompi-go/bml/inject"
+	"github.com/ompi-go/ompi-go/bml/r2/inject"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
