@@ -15,6 +15,7 @@ var (
 	strayDesc         = &metrics.Desc{Name: "ompi_pml_stray_total", Help: "Messages that came before their communicator was made here."}
 	refusedDesc       = &metrics.Desc{Name: "ompi_pml_refused_total", Help: "Frames thrown away because they made no sense."}
 	retriesDesc       = &metrics.Desc{Name: "ompi_pml_retries_total", Help: "Times that a send or a control message had to wait for room in a BTL."}
+	againDesc         = &metrics.Desc{Name: "ompi_pml_sent_again_total", Help: "First and further fragments of messages sent again because their path broke."}
 	copyFallbacksDesc = &metrics.Desc{Name: "ompi_pml_copy_fallbacks_total", Help: "Messages copied in fragments because the sender's memory could not be read."}
 	checksumErrDesc   = &metrics.Desc{Name: "ompi_pml_checksum_errors_total", Help: "Payloads that were damaged on their way, found with pml_ob1_checksum."}
 )
@@ -23,7 +24,7 @@ var (
 func (o *module) Describe() []*metrics.Desc {
 	return []*metrics.Desc{
 		sentDesc, sentBytesDesc, receivedDesc, receivedBytesDesc, matchesDesc, unexpectedDesc, outOfSequenceDesc, strayDesc, refusedDesc,
-		retriesDesc, copyFallbacksDesc, checksumErrDesc,
+		retriesDesc, againDesc, copyFallbacksDesc, checksumErrDesc,
 	}
 }
 
@@ -45,6 +46,7 @@ func (o *module) Metrics(emit metrics.Emit) {
 	emit(strayDesc, s.Stray)
 	emit(refusedDesc, s.Refused)
 	emit(retriesDesc, s.Retries)
+	emit(againDesc, s.Again)
 	emit(copyFallbacksDesc, s.CopyFallback)
 	emit(checksumErrDesc, s.ChecksumErrors)
 }
