@@ -29,6 +29,9 @@ type Manager interface {
 	Modules() []btl.Module
 }
 
+// Quieter is a Manager that may hold messages back itself; it is quiet when it holds none.
+type Quieter interface{ Quiet() bool }
+
 // Path is one way to a process: an endpoint of a module with what it can do, asked once.
 type Path struct {
 	Module    btl.Module
@@ -45,6 +48,10 @@ type Path struct {
 	Shares    btl.Sharer       // nil: no memory is reached more easily than other
 	Weight    float64          // share of bandwidth among the endpoint's send paths
 	Counts    *Counts          // of the module and the peer's class
+	Meter     *Meter           // nil: its bandwidth is not measured
+
+	cost uint64 // of a byte, the more the less the weight
+	due  uint64 // what it has carried beyond the one that has carried the least, in costs
 }
 
 // Counts are what the PML moved over a module to and from peers of one class; written with the token held. What arrives is not
@@ -64,26 +71,29 @@ type Endpoint struct {
 	Proc  *core.Proc
 	Eager []*Path // lowest latency: first fragments and control
 	Bulk  []*Path // all, by bandwidth: fragments
+	RDMA  []*Path // those that read or write memory, by bandwidth
 	// Reduced tells that a path was lost. The two ends need not learn of that at once, and what one offers to be read may then be
 	// memory that another BTL's handle names: nothing is fetched any more.
 	Reduced bool
-	next    int
+	// Twice tells that messages may come twice though no path was lost.
+	Twice bool
+	next  int
 }
 
 // First is the path for first fragments and control messages.
 func (e *Endpoint) First() *Path { return e.Eager[0] }
 
-// NextBulk gives the bulk paths in turn.
-func (e *Endpoint) NextBulk() *Path {
-	if len(e.Bulk) == 1 {
-		return e.Bulk[0]
+// Measured gives the bulk paths weights by what their meters say, once all of them do.
+func (e *Endpoint) Measured() {
+	for _, p := range e.Bulk {
+		if p.Meter == nil || p.Meter.Rate == 0 {
+			return
+		}
 	}
-	e.next++
-	if e.next >= len(e.Bulk) {
-		e.next = 0
-	}
-	return e.Bulk[e.next]
+	e.Weigh(func(p *Path) int { return p.Meter.Rate })
 }
 
 // Arranger is an optional ability of a Component, for tools: it sorts paths, of which Limits are set, into an endpoint as Endpoint does.
-type Arranger interface{ Arrange(ep *Endpoint, paths []*Path) }
+type Arranger interface {
+	Arrange(ep *Endpoint, paths []*Path)
+}

@@ -102,6 +102,13 @@ type Placer interface {
 	Placed(peer int, hdr []byte, n int, err error)
 }
 
+// Reclaimer is an optional ability of a Handler: it takes back inline messages, which no fragment of the upper layer stands for.
+type Reclaimer interface {
+	// Reclaim is called with an inline message to peer, which SendInline took, when the endpoint fails without the process and it is not
+	// known whether the message came. hdr and payload are valid during the call only.
+	Reclaim(peer int, hdr, payload []byte)
+}
+
 // Diverter is an optional ability of a module whose peers may stop in the middle of a payload that goes to a Placer's memory. Divert has it let
 // go of that memory at once, telling the Placers err; what is still to come is thrown away. It is called when the instance has been
 // cancelled: a peer may never send the rest, and who receives is to get the buffer back.
@@ -155,6 +162,11 @@ type InlineSender interface {
 	// SendInline reports false when there is no room or n is too large: nothing was taken. h0 and h1 are the header's two words.
 	SendInline(tag Tag, h0, h1 uint64, data unsafe.Pointer, n int) bool
 }
+
+// Voucher is an endpoint that can be told to keep what it sends until the peer has it, which costs something. Where there are other paths
+// to the process, Vouch is called before the endpoint is used: when it fails then, EndpointFailed comes without dead, fragments that may not have come
+// have been given back with an error, and inline messages through Reclaimer. Endpoints without it can always tell, or never fail alone.
+type Voucher interface{ Vouch() }
 
 // Completer is told about the end of a fragment or transfer that was not done at once.
 type Completer interface {

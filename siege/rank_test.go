@@ -18,6 +18,7 @@ var roles = map[string]func(world *ompi.Comm, args []string) error{
 	"truncate":    truncateRole,
 	"die":         dieRole,
 	"survive":     surviveRole,
+	"failover":    failoverRole,
 	"deaths":      deathsRole,
 	"comms":       commsRole,
 	"orphans":     orphansRole,

@@ -1,13 +1,15 @@
 // Package r2 is the BML: for each process it asks all BTLs, keeps the most exclusive that reach it, and sorts them into those
-// of the lowest latency (first fragments) and all (fragments, by bandwidth). A process is asked about when it is first used.
+// of the lowest latency (first fragments), all (fragments, by bandwidth) and those that reach into memory. A process is asked about when it is first used.
 package r2
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ompi-go/ompi-go/bml"
+	"github.com/ompi-go/ompi-go/bml/r2/inject"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
@@ -19,12 +21,35 @@ type component struct{}
 
 func (component) Framework() string { return "bml" }
 func (component) Name() string      { return "r2" }
-func (component) Options() any      { return nil }
+func (component) Options() any      { return new(options) }
+
+type options struct {
+	MeasuredWeights bool   `mca:"measured_weights" default:"false" level:"6" help:"share fragments out among several BTLs by the bandwidth that is measured, not by what they say of themselves (btl_NAME_bandwidth)"`
+	Inject          string `mca:"inject" default:"" level:"9" help:"faults to put into the messages of BTLs, to see what becomes of a program: for example tcp:delay=5%,dup=1%;sm:fail_after=100. There are drop, dup, delay, reorder and corrupt, with a chance, and fail_after, with a number of messages to a peer after which the path to it breaks"`
+	InjectSeed      uint64 `mca:"inject_seed" default:"1" level:"9" help:"where the chances of bml_r2_inject begin: the same messages meet the same faults"`
+}
+
+// Validate implements mca.Validator.
+func (o *options) Validate() error {
+	_, err := inject.Parse(o.Inject)
+	return err
+}
 
 func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
-	return &manager{
+	m := &manager{
 		modules: modules, refused: env.Refused, eps: make([]*bml.Endpoint, len(env.Procs)), counts: make(map[key]*bml.Counts), failed: make(map[way]struct{}),
-	}, nil
+	}
+	if err := env.Params.Decode("bml", "r2", &m.opts); err != nil {
+		return nil, err
+	}
+	plans, err := inject.Parse(m.opts.Inject)
+	if err != nil {
+		return nil, err
+	}
+	if len(plans) > 0 {
+		m.inject = inject.New(env, plans, m.opts.InjectSeed)
+	}
+	return m, nil
 }
 
 type key struct {
@@ -39,12 +64,17 @@ type way struct {
 }
 
 type manager struct {
+	opts    options
 	modules []btl.Module
 	refused []string        // why other BTLs are not among them
 	eps     []*bml.Endpoint // by job rank; nil until first used
 	counts  map[key]*bml.Counts
 	failed  map[way]struct{}
+	inject  *inject.Injector // nil: no faults
 }
+
+// Quiet implements bml.Quieter.
+func (m *manager) Quiet() bool { return m.inject == nil || m.inject.Quiet() }
 
 func (m *manager) Modules() []btl.Module { return m.modules }
 
@@ -55,7 +85,7 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 	}
 	var paths []*bml.Path
 	var reasons []string
-	reduced := false
+	reduced, twice := false, false
 	for _, mod := range m.modules {
 		if _, failed := m.failed[way{mod, p.Rank}]; failed {
 			reduced = true
@@ -67,14 +97,21 @@ func (m *manager) Endpoint(p *core.Proc) (*bml.Endpoint, error) {
 			reasons = append(reasons, mod.Name()+": "+strings.TrimPrefix(errs[0].Error(), "btl "+mod.Name()+": "))
 			continue
 		}
-		paths = append(paths, m.path(mod, eps[0], p))
+		paths = append(paths, m.path(mod, eps[0], p, &twice))
 	}
 	if len(paths) == 0 {
 		return nil, &core.Error{Class: core.ErrOther, Peer: core.Undefined, Index: -1,
 			Err: fmt.Errorf("rank %d (%s) cannot be reached: %s; check the parameter btl", p.Rank, p.Locality, reachText(slices.Concat(reasons, m.refused)))}
 	}
-	ep := &bml.Endpoint{Proc: p, Reduced: reduced}
+	ep := &bml.Endpoint{Proc: p, Reduced: reduced, Twice: twice}
 	arrange(ep, paths)
+	if len(ep.Bulk) > 1 || reduced {
+		for _, path := range ep.Bulk {
+			if v, ok := path.Send.(btl.Voucher); ok {
+				v.Vouch()
+			}
+		}
+	}
 	m.eps[p.Rank] = ep
 	return ep, nil
 }
@@ -86,8 +123,8 @@ func reachText(reasons []string) string {
 	return strings.Join(reasons, "; ")
 }
 
-// path resolves a BTL endpoint's abilities once.
-func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path {
+// path resolves a BTL endpoint's abilities once. twice is set when messages may come twice.
+func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc, twice *bool) *bml.Path {
 	k := key{mod, p.Locality}
 	c := m.counts[k]
 	if c == nil {
@@ -102,6 +139,12 @@ func (m *manager) path(mod btl.Module, ep btl.Endpoint, p *core.Proc) *bml.Path 
 	path.Put, _ = ep.(btl.Putter)
 	path.Reg, _ = mod.(btl.Registrar)
 	path.Shares, _ = mod.(btl.Sharer)
+	if m.inject != nil && m.inject.Decorate(path, p) {
+		*twice = true
+	}
+	if m.opts.MeasuredWeights {
+		path.Meter = bml.NewMeter(time.Now)
+	}
 	return path
 }
 
@@ -110,21 +153,21 @@ func arrange(ep *bml.Endpoint, paths []*bml.Path) {
 	best := slices.MaxFunc(paths, func(a, b *bml.Path) int { return a.Limits.Exclusivity - b.Limits.Exclusivity }).Limits.Exclusivity
 	paths = slices.DeleteFunc(paths, func(p *bml.Path) bool { return p.Limits.Exclusivity < best })
 	least := slices.MinFunc(paths, func(a, b *bml.Path) int { return a.Limits.Latency - b.Limits.Latency }).Limits.Latency
-	total := 0
-	for _, p := range paths {
-		total += p.Limits.Bandwidth
-	}
-	ep.Eager, ep.Bulk = nil, nil
+	ep.Eager, ep.Bulk, ep.RDMA = nil, nil, nil
 	for _, p := range paths {
 		if p.Limits.Latency == least {
 			ep.Eager = append(ep.Eager, p)
 		}
-		if p.Weight = 1 / float64(len(paths)); total > 0 {
-			p.Weight = float64(p.Limits.Bandwidth) / float64(total)
-		}
 		ep.Bulk = append(ep.Bulk, p)
 	}
 	slices.SortStableFunc(ep.Bulk, func(a, b *bml.Path) int { return b.Limits.Bandwidth - a.Limits.Bandwidth })
+	for _, p := range ep.Bulk {
+		if p.Get != nil || p.Put != nil {
+			ep.RDMA = append(ep.RDMA, p)
+		}
+	}
+	ep.Weigh(func(p *bml.Path) int { return p.Limits.Bandwidth })
+	ep.Measured()
 }
 
 // Drop implements bml.Manager.

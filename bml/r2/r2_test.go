@@ -8,6 +8,7 @@ import (
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mca"
 )
 
 // fake is a module that reaches all processes, or none.
@@ -35,7 +36,15 @@ type fakeEndpoint struct{ btl.Endpoint }
 func open(t *testing.T, modules ...btl.Module) (bml.Manager, *core.Proc) {
 	t.Helper()
 	procs := []*core.Proc{{Rank: 0}, {Rank: 1, Locality: core.LocalHost}}
-	m, err := component{}.Open(&btl.Env{Procs: procs}, modules)
+	reg, err := mca.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, err := mca.Load(reg, mca.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := component{}.Open(&btl.Env{Params: params, Procs: procs}, modules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +75,8 @@ func TestEndpoint(t *testing.T) {
 	if ep.Bulk[0].Weight != 0.75 || ep.Bulk[1].Weight != 0.25 {
 		t.Errorf("weights %v, %v", ep.Bulk[0].Weight, ep.Bulk[1].Weight)
 	}
-	if got := names([]*bml.Path{ep.NextBulk(), ep.NextBulk(), ep.NextBulk()}); got != "fast slow fast" {
+	next := func() *bml.Path { return ep.Bulk[ep.NextBulk(1, 0)] }
+	if got := names([]*bml.Path{next(), next(), next()}); got != "fast slow fast" {
 		t.Errorf("in turn: %s", got)
 	}
 	if again, err := m.Endpoint(p); again != ep || err != nil || slow.asked != 1 {
@@ -87,12 +97,12 @@ func TestDrop(t *testing.T) {
 		t.Fatalf("eager %s, bulk %s, %v", names(ep.Eager), names(ep.Bulk), err)
 	}
 	for range 10 { // wherever the turn stands
-		ep.NextBulk()
+		ep.NextBulk(1, 0)
 		if !m.Drop(a, p) || !ep.Reduced || names(ep.Eager) != "b" || names(ep.Bulk) != "c b" {
 			t.Fatalf("without a: eager %s, bulk %s", names(ep.Eager), names(ep.Bulk))
 		}
 	}
-	if !m.Drop(b, p) || names(ep.Eager) != "c" || names(ep.Bulk) != "c" || ep.Bulk[0].Weight != 1 || ep.NextBulk().Module != c {
+	if !m.Drop(b, p) || names(ep.Eager) != "c" || names(ep.Bulk) != "c" || ep.Bulk[0].Weight != 1 || ep.NextBulk(1, 0) != 0 {
 		t.Errorf("without b: eager %s, bulk %s", names(ep.Eager), names(ep.Bulk))
 	}
 	if m.Drop(c, p) {

@@ -187,6 +187,43 @@ func (s *Script) Doubt(f *Frame, err error) {
 	m.complete(f, err)
 }
 
+// Begin begins to deliver a frame whose handler wants to place it, and tells its sender err. The rest of it comes, or breaks off with an
+// error, when the function is called that Begin returns; nil: the handler does not want to place it, and nothing has been done.
+func (s *Script) Begin(f *Frame, err error) (end func(err error)) {
+	to := s.module(f.To)
+	p, ok := to.env.Dispatch.Handlers[f.Tag].(btl.Placer)
+	if !ok || len(f.Payload) == 0 {
+		return nil
+	}
+	to.env.Engine.Lock()
+	place := p.Place(f.From, f.Hdr, len(f.Payload))
+	copy(place, f.Payload[:len(f.Payload)/2])
+	to.env.Engine.Unlock()
+	if place == nil {
+		return nil
+	}
+	s.remove(f).complete(f, err)
+	return func(err error) {
+		to.env.Engine.Lock()
+		defer to.env.Engine.Unlock()
+		if err == nil {
+			copy(place, f.Payload)
+		}
+		p.Placed(f.From, f.Hdr, len(f.Payload), err)
+	}
+}
+
+// Reclaim takes an inline frame back, as a BTL does that cannot tell whether it came. came tells whether it did.
+func (s *Script) Reclaim(f *Frame, came bool) {
+	m := s.remove(f)
+	if came {
+		s.hand(f)
+	}
+	m.env.Engine.Lock()
+	defer m.env.Engine.Unlock()
+	m.env.Dispatch.Handlers[f.Tag].(btl.Reclaimer).Reclaim(f.To, f.Hdr, f.Payload)
+}
+
 func (s *Script) hand(f *Frame) {
 	to := s.module(f.To)
 	to.env.Engine.Lock()

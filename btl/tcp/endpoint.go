@@ -20,7 +20,9 @@ type endpoint struct {
 	only    *link
 	links   []*link // link 0 exists from the beginning, the others once their number is agreed
 	agreed  int     // the number of links; 0: not yet
-	multi   bool    // several links are agreed: frames are kept until acknowledged
+	multi   bool    // several links are agreed, or vouching: frames are kept until acknowledged
+	wanted  bool    // the floor above has other ways to the peer: see vouch.go
+	vouched bool    // likewise one of both ends
 	next    int     // where to look for a free link first
 	peerMax uint32  // the peer's largest message, as it said
 
@@ -131,15 +133,18 @@ func (ep *endpoint) name() string {
 	return fmt.Sprintf("rank %d", ep.proc.Rank)
 }
 
-// agree is told of each link that comes up what the peer said in the handshake. With link 0 the number of links is settled; the
+// agree is told of each link that comes up what the peer said in the handshake, and whether this side asked for vouching. With link 0 the number of links is settled; the
 // lower rank opens the others.
-func (ep *endpoint) agree(h *hello) error {
+func (ep *endpoint) agree(h *hello, vouch bool) error {
 	n := max(1, min(int(h.links), ep.m.opts.Links))
 	if ep.agreed != 0 && (n != ep.agreed || h.maxFrame != ep.peerMax) {
 		return fmt.Errorf("%d links and messages of %d bytes; agreed were %d and %d", h.links, h.maxFrame, ep.agreed, ep.peerMax)
 	}
+	if ep.agreed == 0 {
+		ep.vouched = vouch || h.vouch
+	}
 	ep.agreed, ep.peerMax = n, h.maxFrame
-	if n == 1 {
+	if n == 1 && !ep.vouched {
 		ep.only = ep.links[0]
 		return nil
 	}
@@ -168,13 +173,15 @@ func (ep *endpoint) live(l *link) bool {
 }
 
 // fail gives the peer up: everything it owns is given back with the error, and Poll tells the upper layer. Once there was a connection,
-// messages that were done for this end may have been lost on the way, so that nobody can go on with the peer.
+// messages that were done for this end may have been lost on the way, so that nobody can go on with the peer, unless that is vouched for.
 func (ep *endpoint) fail(cause error, dead bool) {
 	if ep.err != nil {
 		return
 	}
-	ep.err, ep.dead = cause, dead || slices.ContainsFunc(ep.links, func(l *link) bool { return l.cache != nil })
-	ep.release(cause)
+	ep.err, ep.dead = cause, dead || !ep.vouched && slices.ContainsFunc(ep.links, func(l *link) bool { return l.cache != nil })
+	if inline := ep.release(cause); ep.vouched && !ep.dead {
+		ep.reclaim(inline)
+	}
 	ep.m.attend(ep)
 }
 
@@ -186,26 +193,27 @@ func (ep *endpoint) left() {
 	}
 }
 
-// release closes the links and completes what they own with err.
-func (ep *endpoint) release(err error) {
+// release closes the links and completes what they own with err. It returns the inline messages that the peer has not acknowledged.
+func (ep *endpoint) release(err error) (inline [][]byte) {
 	ep.only = nil
-	var owned []*btl.Frag
+	var owned []kept
 	for _, l := range ep.links {
 		owned = l.abandon(owned)
 	}
-	for _, k := range ep.resend {
-		if k.frag != nil {
-			owned = append(owned, k.frag)
-		}
-	}
+	owned = append(owned, ep.resend...)
 	ep.resend = nil
 	for _, l := range ep.links {
 		l.bulk.abort(ep, err)
 		l.cut.abort(ep, err)
 	}
-	for _, f := range owned {
-		f.Owner.FragDone(f, err)
+	for _, k := range owned {
+		if k.frag != nil {
+			k.frag.Owner.FragDone(k.frag, err)
+		} else {
+			inline = append(inline, k.inline)
+		}
 	}
+	return inline
 }
 
 // attend is called from Poll: to tell of the failure, or to go on with what broken links have left.

@@ -42,6 +42,7 @@ type conn struct {
 	hello     [helloSize]byte // as sent by the initiator
 	challenge [helloSize]byte // as sent by the acceptor, without HMAC
 	peer      hello           // what the peer said of itself
+	vouch     bool            // what this side said of vouching
 	timer     *progress.Timer
 }
 
@@ -217,6 +218,10 @@ func (c *conn) greeting(to, link int) hello {
 		from: uint32(c.m.job.Rank()), to: uint32(to), link: uint16(link), links: uint16(c.m.opts.Links),
 		maxFrame: uint32(c.m.opts.maxFrame()), job: c.m.job.ID(),
 	}
+	if ep := c.m.eps[to]; ep != nil {
+		h.vouch = ep.wanted
+	}
+	c.vouch = h.vouch
 	rand.Read(h.nonce[:]) // never fails
 	return h
 }

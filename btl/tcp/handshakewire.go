@@ -31,16 +31,16 @@ import (
 //	+------+------+------+------+------+------+------+------+
 //	|       sender's rank       |      receiver's rank      |
 //	+------+------+------+------+------+------+------+------+
-//	|    link     |    links    |   largest message sent    |
+//	|    link     |V|  links    |   largest message sent    |
 //	+------+------+------+------+------+------+------+------+
 //	| job UUID, 16 bytes                                    |
 //	| nonce, 32 bytes                                       |
 //	+------+------+------+------+------+------+------+------+
 //
-// and the challenge with 32 bytes of HMAC. The proof is the preamble and 32 bytes of HMAC. The HMACs are HMAC-SHA256, keyed with the
+// with the bit V set by who wants the other to vouch for what it sends (vouch.go), and the challenge with 32 bytes of HMAC. The proof is the preamble and 32 bytes of HMAC. The HMACs are HMAC-SHA256, keyed with the
 // secret, of a label for the role, the hello and the challenge without its HMAC.
 const (
-	version       = 1
+	version       = 2
 	magic         = "ompi-go\x00"
 	preambleSize  = 16
 	helloSize     = 80
@@ -146,6 +146,7 @@ func parsePreamble(b []byte) (preamble, error) {
 type hello struct {
 	from, to    uint32
 	link, links uint16
+	vouch       bool
 	maxFrame    uint32
 	job         uuid.UUID
 	nonce       [nonceSize]byte
@@ -156,7 +157,11 @@ func (h *hello) append(b []byte, kind messageKind) []byte {
 	b = binary.LittleEndian.AppendUint32(b, h.from)
 	b = binary.LittleEndian.AppendUint32(b, h.to)
 	b = binary.LittleEndian.AppendUint16(b, h.link)
-	b = binary.LittleEndian.AppendUint16(b, h.links)
+	links := h.links
+	if h.vouch {
+		links |= vouchBit
+	}
+	b = binary.LittleEndian.AppendUint16(b, links)
 	b = binary.LittleEndian.AppendUint32(b, h.maxFrame)
 	b = append(b, h.job[:]...)
 	return append(b, h.nonce[:]...)
@@ -169,6 +174,7 @@ func parseHello(b []byte) (h hello, err error) {
 	}
 	h.from, h.to = binary.LittleEndian.Uint32(b[16:]), binary.LittleEndian.Uint32(b[20:])
 	h.link, h.links = binary.LittleEndian.Uint16(b[24:]), binary.LittleEndian.Uint16(b[26:])
+	h.vouch, h.links = h.links&vouchBit != 0, h.links&^vouchBit
 	h.maxFrame = binary.LittleEndian.Uint32(b[28:])
 	copy(h.job[:], b[32:])
 	copy(h.nonce[:], b[48:])
@@ -177,6 +183,9 @@ func parseHello(b []byte) (h hello, err error) {
 	}
 	return h, nil
 }
+
+// vouchBit stands beside the number of links.
+const vouchBit = 1 << 15
 
 // absoluteMax bounds the size of a message whatever the peer says: the largest value of the size parameters and a header.
 const absoluteMax = 256<<20 + 64

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
@@ -46,7 +45,7 @@ type link struct {
 	fd  int
 	reg progress.FD
 
-	// Of links that are watched over by resend.go; nil and zero with a single link.
+	// Of links that are watched over by resend.go; nil and zero with a single link that nobody vouches for.
 	win      *window
 	toldBy   *link // which link told the peer that this one is down; nil: none has yet
 	downIn   bool  // the peer said that this link is down
@@ -62,7 +61,7 @@ func (l *link) becomeUp(c *conn) {
 	l.cache = make([]byte, l.m.opts.EndpointCache)
 	l.small = make([]byte, smallSize)
 	l.tx = txIdle
-	disagreed := l.ep.agree(&c.peer)
+	disagreed := l.ep.agree(&c.peer, c.vouch)
 	if l.ep.multi {
 		l.win = newWindow()
 	}
@@ -128,13 +127,16 @@ func (l *link) ended(err error) {
 	what := "the connection broke: " + err.Error()
 	if dead {
 		what = "the connection ended without BYE, so the process has died or was killed"
+		if l.ep.vouched {
+			what = "the connection ended without BYE"
+		}
 	}
-	l.broke(fmt.Errorf("btl tcp: %s at %s: %s", l.ep.name(), l.remote, what), dead)
+	l.broke(fmt.Errorf("btl tcp: %s at %s: %s", l.ep.name(), l.remote, what), dead && !l.ep.vouched)
 }
 
 // violated ends a link whose peer sends what it may not.
 func (l *link) violated(format string, args ...any) {
-	l.broke(fmt.Errorf("btl tcp: %s at %s broke the protocol: it sent %w", l.ep.name(), l.remote, fmt.Errorf(format, args...)), false)
+	l.broke(fmt.Errorf("btl tcp: %s at %s broke the protocol: it sent %w", l.ep.name(), l.remote, fmt.Errorf(format, args...)), true)
 }
 
 // broke retires the link when there are others, else the endpoint has failed.
@@ -162,15 +164,15 @@ func (l *link) shut() {
 	}
 }
 
-// abandon shuts the link for good, in whatever state, and appends the fragments it owns to owned.
-func (l *link) abandon(owned []*btl.Frag) []*btl.Frag {
+// abandon shuts the link for good, in whatever state, and appends what it owns to owned.
+func (l *link) abandon(owned []kept) []kept {
 	l.stopOpening()
 	l.shut()
 	switch {
 	case l.win != nil:
 		owned = l.win.abandon(owned, l.sent)
 	case l.frag != nil:
-		owned = append(owned, l.frag)
+		owned = append(owned, kept{frag: l.frag})
 	}
 	l.clearFrag()
 	return owned

@@ -292,7 +292,7 @@ func TestAgree(t *testing.T) {
 		{hello{links: 4, maxFrame: 1000}, false},
 		{hello{links: 2, maxFrame: 2000}, false},
 	} {
-		if err := ep.agree(&c.h); (err == nil) != c.ok {
+		if err := ep.agree(&c.h, false); (err == nil) != c.ok {
 			t.Errorf("%d links and messages of %d bytes: %v", c.h.links, c.h.maxFrame, err)
 		}
 	}

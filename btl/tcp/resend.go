@@ -62,13 +62,12 @@ func (w *window) keepFrag(seq uint32, f *btl.Frag, packed bool) {
 	}
 }
 
-func (w *window) abandon(owned []*btl.Frag, sent uint32) []*btl.Frag {
+func (w *window) abandon(owned []kept, sent uint32) []kept {
 	for w.acked != sent {
 		w.acked++
-		if f := w.ring[w.acked%windowSize].frag; f != nil {
-			owned = append(owned, f)
-			w.ring[w.acked%windowSize].frag = nil
-		}
+		k := &w.ring[w.acked%windowSize]
+		owned = append(owned, *k)
+		k.frag = nil
 	}
 	return owned
 }
@@ -146,7 +145,7 @@ func (ep *endpoint) downed(l *link, got uint32) {
 	l.downIn = true
 	w := l.win
 	if got-w.acked > l.sent-w.acked {
-		ep.fail(fmt.Errorf("btl tcp: %s says that it has received message %d on a broken link; %d were sent", ep.name(), got, l.sent), false)
+		ep.fail(fmt.Errorf("btl tcp: %s says that it has received message %d on a broken link; %d were sent", ep.name(), got, l.sent), true)
 		return
 	}
 	ep.cause, ep.causeDead = nil, false // the peer lives

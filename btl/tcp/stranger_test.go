@@ -51,7 +51,7 @@ func TestStrangers(t *testing.T) {
 	}{
 		{"another protocol", func(hello) []byte { return []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n") }, refusedMessage, "some other protocol"},
 		{"zeros", func(hello) []byte { return make([]byte, 1000) }, refusedMessage, "some other protocol"},
-		{"another version", func(h hello) []byte { b := h.append(nil, msgHello); b[8] = 2; return b }, refusedVersion, "version 2"},
+		{"another version", func(h hello) []byte { b := h.append(nil, msgHello); b[8] = 3; return b }, refusedVersion, "version 3"},
 		{"another job", func(h hello) []byte { h.job = uuid.New(); return h.append(nil, msgHello) }, refusedJob, "belongs to job"},
 		{"another rank", func(h hello) []byte { h.to = 1; return h.append(nil, msgHello) }, refusedRank, "wants rank 1"},
 		{"a rank that is not", func(h hello) []byte { h.from = 1 << 31; return h.append(nil, msgHello) }, refusedRank, "it is rank"},

@@ -84,15 +84,15 @@ func FuzzFrame(f *testing.F) {
 }
 
 var goldenHello = hello{
-	from: 1, to: 0x0203, link: 4, links: 5, maxFrame: 0x100040,
+	from: 1, to: 0x0203, link: 4, links: 5, vouch: true, maxFrame: 0x100040,
 	job: uuid.MustParse("00112233-4455-6677-8899-aabbccddeeff"), nonce: [nonceSize]byte{0: 0xa0, 31: 0xbf},
 }
 
 // Computed with another implementation of HMAC-SHA256.
-const goldenMac = "48a886c1662254f8abbbc69da2d31ae1021a9c32d893e61fc29b7260015d4fbb"
+const goldenMac = "ee92d6dbf5eecef74d6c010e8e9276d5d2e7320c013cfaf9236d3de46969d80c"
 
-const goldenHelloHex = `6f6d70692d676f00 0100 01 00 00000000
-	01000000 03020000 0400 0500 40001000
+const goldenHelloHex = `6f6d70692d676f00 0200 01 00 00000000
+	01000000 03020000 0400 0580 40001000
 	00112233445566778899aabbccddeeff
 	a000000000000000000000000000000000000000000000000000000000000000`
 

@@ -132,8 +132,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRanges holds spans against a set of bytes.
-func TestRanges(t *testing.T) {
+// TestSpans holds spans against a set of bytes.
+func TestSpans(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s spans
 		const size = 40

@@ -120,10 +120,10 @@ func (o *module) extendFirst(s *sendReq) {
 	putExt(f, e)
 }
 
-// extendFrag gives a fragment of n bytes at offset s.next its CRC32C.
-func (o *module) extendFrag(f *btl.Frag, s *sendReq, n int64) {
+// extendFrag gives a fragment of n bytes at offset off its CRC32C.
+func (o *module) extendFrag(f *btl.Frag, s *sendReq, off, n int64) {
 	c := s.conv // the BTL may still hold the first fragment, which is packed with this cursor
-	c.SetPosition(s.next)
+	c.SetPosition(off)
 	putExt(f, ext{o.arch, true, c.Sum(0, n, o.scratch)})
 }
 
@@ -270,5 +270,5 @@ func (o *module) summedFrag(peer int, hdr, payload []byte, e *ext) {
 		r.conv.SetPosition(off)
 		r.conv.Unpack(payload)
 	}
-	o.fragCame(r, len(payload))
+	o.fragCame(r, off, len(payload))
 }

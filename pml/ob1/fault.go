@@ -30,6 +30,7 @@ func (o *module) ProcFailed(p *core.Proc) {
 			continue
 		}
 		m.ranks[rank].peer = nil
+		o.endCut(&m.ranks[rank], peerError(failed, rank))
 		// A receive whose payload a BTL is writing into the user's buffer ends when the BTL lets go of that: see Placed.
 		o.endLongOf(m, rank, failed)
 		err := peerError(failed, rank)
@@ -167,6 +168,9 @@ func (o *module) CommFailed(c *core.Comm) {
 		m := o.chans[ch.ID]
 		m.fault = f.Err
 		o.failPosted(m, func(*recvReq) *core.Error { return f.Err })
+		for i := range m.ranks {
+			o.endCut(&m.ranks[i], f.Err)
+		}
 		o.failProbes(m, func(*probe) *core.Error { return f.Err })
 		for i := range o.ids.slots {
 			x := &o.ids.slots[i]

@@ -14,7 +14,6 @@ import (
 //	ACK   40   | type 1 | flags 1 | 6 zero | send id 8 | receive id 8 | offset 8 | length 8 |
 //	FRAG  24   | type 1 | 7 zero | receive id 8 | offset 8 |
 //	FIN   24   | type 1 | flags 1 | 6 zero | send id 8 | bytes 8 |
-//	LOST  24   | MATCH 16 | send id 8, 0: none |
 //	PUT   56   | type 1 | flags 1 | 6 zero | send id 8 | receive id 8 | offset 8 | length 8 | memory handle 16 |
 //	DONE  32   | type 1 | flags 1 | 2 zero | CRC32C 4 | receive id 8 | offset 8 | length 8 |
 //
@@ -28,7 +27,6 @@ const (
 	typeAck   = 4
 	typeFrag  = 5
 	typeFin   = 6
-	typeLost  = 7
 	typePut   = 8
 	typeDone  = 9
 
@@ -38,7 +36,6 @@ const (
 	ackSize   = 40
 	fragSize  = 24
 	finSize   = 24
-	lostSize  = matchSize + 8
 	putSize   = 40 + btl.MemHandleSize
 	doneSize  = 32
 )
@@ -162,16 +159,6 @@ func putFin(f *btl.Frag, sendID uint64, bytes int64) {
 func parseFin(b []byte) (sendID uint64, bytes int64) {
 	return le.Uint64(b[8:]), int64(le.Uint64(b[16:]))
 }
-
-// putLost makes f the notice that a message is lost, of which m is the match header.
-func putLost(f *btl.Frag, m []byte, sendID uint64) {
-	copy(f.Hdr[:matchSize], m)
-	f.Hdr[0] = typeLost
-	le.PutUint64(f.Hdr[matchSize:], sendID)
-	f.HdrLen, f.Tag = lostSize, tagOf(typeLost)
-}
-
-func parseLost(b []byte) (sendID uint64) { return le.Uint64(b[matchSize:]) }
 
 // put asks for a range of a message, to be written to the memory of handle, which is as long.
 type put struct {

@@ -39,8 +39,6 @@ func TestGoldenHeaders(t *testing.T) {
 			"04 01 000000000000 0200000001000000 0400000003000000 0500000000000000 0600000000000000"},
 		{"FRAG", frame(func(f *btl.Frag) { putFrag(f, 3<<32|4, 1<<40) }), "05 00 000000000000 0400000003000000 0000000000010000"},
 		{"FIN", frame(func(f *btl.Frag) { putFin(f, 1<<32|2, 77) }), "06 00 000000000000 0200000001000000 4d00000000000000"},
-		{"LOST", frame(matchOf(typeRndv, flagSync), long, func(f *btl.Frag) { putLost(f, f.Hdr[:matchSize], 1<<32|2) }),
-			"07 01 0102 03040506 0708090a 0b0c0d0e 0200000001000000"},
 		{"PUT", frame(func(f *btl.Frag) {
 			putPut(f, &put{flagMore, 1<<32 | 2, 3<<32 | 4, 5, 6, btl.MemHandle{A: 0x0807060504030201, B: 0x100f0e0d0c0b0a09}})
 		}),
@@ -94,11 +92,6 @@ func TestHeaderRoundTrip(t *testing.T) {
 		if putDone(&f, d); parseDone(f.Header()) != d {
 			t.Errorf("done: %+v", parseDone(f.Header()))
 		}
-	}
-	var m [matchSize]byte
-	m[2] = 5
-	if putLost(&f, m[:], 13); parseLost(f.Header()) != 13 || parseMatch(f.Header()).seq != 5 {
-		t.Errorf("lost: %x", f.Header())
 	}
 }
 

@@ -200,7 +200,7 @@ func (s *sendReq) advance() {
 	}
 	done, err := s.stream()
 	if err != nil {
-		o.pathFailed(s, s.path, err)
+		o.sendFailed(s, err)
 	} else if !done {
 		o.out.add(s.peer, &s.item)
 	}
@@ -248,12 +248,20 @@ func (o *module) freeFrag(f *dataFrag) {
 // FragDone implements btl.Completer.
 func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 	s, path := f.s, f.path
+	_, off := parseFrag(f.Hdr[:])
+	at := span{off, off + int64(f.Len)}
 	o := s.o
 	o.freeFrag(f)
 	s.pending--
 	if err != nil {
-		o.pathFailed(s, path, err)
+		if path.Meter != nil {
+			path.Meter.Refused(at.end - at.off)
+		}
+		o.fragInDoubt(s, path, at, err)
 		return
+	}
+	if path.Meter != nil && path.Meter.Done(at.end-at.off) {
+		s.peer.ep.Measured()
 	}
 	s.advance()
 }
@@ -261,44 +269,66 @@ func (f *dataFrag) FragDone(_ *btl.Frag, err error) {
 // stream sends fragments until all have gone, there is no room (done false), or enough are under way.
 func (s *sendReq) stream() (done bool, err error) {
 	o := s.o
-	flat, refused := s.conv.IsContiguous(), 0
-	for s.next < s.end || s.turn() {
+	flat, ep := s.conv.IsContiguous(), s.peer.ep
+	tried, full := uint64(0), false
+	var broken error
+	for {
+		todo := s.nextSpan()
+		if todo.off >= todo.end {
+			break
+		}
 		if s.pending >= o.opt.Depth {
 			return true, nil
 		}
-		path := s.peer.ep.NextBulk()
-		n := min(s.end-s.next, path.Limits.MaxSend-fragSize-o.extraFrag())
+		k := ep.NextBulk(todo.end-todo.off, tried)
+		if k < 0 {
+			if full {
+				return false, nil
+			}
+			return false, broken
+		}
+		path := ep.Bulk[k]
+		n := min(todo.end-todo.off, path.Limits.MaxSend-fragSize-o.extraFrag())
 		f := o.newFrag(s)
 		f.path = path
-		putFrag(&f.Frag, s.recvID, s.next)
+		putFrag(&f.Frag, s.recvID, todo.off)
 		if o.opt.Checksum {
-			o.extendFrag(&f.Frag, s, n)
+			o.extendFrag(&f.Frag, s, todo.off, n)
 		}
 		f.Len = int(n)
 		if flat {
-			f.Data, f.Conv = s.conv.BlockAt(s.next), nil
+			f.Data, f.Conv = s.conv.BlockAt(todo.off), nil
 		} else {
 			f.conv = s.conv
-			f.conv.SetPosition(s.next)
+			f.conv.SetPosition(todo.off)
 			f.Data, f.Conv = nil, &f.conv
+		}
+		if path.Meter != nil {
+			path.Meter.Offer(n)
 		}
 		sent, err := path.Send.Send(&f.Frag)
 		if err != nil {
 			o.freeFrag(f)
+			if path.Meter != nil {
+				path.Meter.Refused(n)
+			}
 			if errors.Is(err, btl.ErrAgain) {
-				return false, nil
+				full = true
+			} else {
+				broken = err
 			}
-			if refused++; refused < len(s.peer.ep.Bulk) {
-				continue // it is broken; another may not be
-			}
-			return false, err
+			tried |= 1 << k // another may have room, or not be broken
+			continue
 		}
-		refused = 0
+		ep.Took(path, n)
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
-		s.next += n
+		s.spanSent(n)
 		if sent {
 			o.freeFrag(f)
+			if path.Meter != nil && path.Meter.Done(n) {
+				ep.Measured()
+			}
 			continue
 		}
 		s.pending++
@@ -327,9 +357,11 @@ func (x *fragHandler) Receive(peer int, hdr, payload []byte) {
 		o.refuse(peer)
 		return
 	}
-	r.conv.SetPosition(off)
-	r.conv.Unpack(payload)
-	o.fragCame(r, len(payload))
+	if !r.has(off, len(payload)) {
+		r.conv.SetPosition(off)
+		r.conv.Unpack(payload)
+	}
+	o.fragCame(r, off, len(payload))
 }
 
 // fragFor finds the receive that a fragment of n bytes belongs to, nil when it names none or lies outside of what was asked for.
@@ -339,21 +371,37 @@ func (o *module) fragFor(peer int, hdr []byte, n int) (*recvReq, int64) {
 	}
 	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
-	if r == nil || r.peer.proc.Rank != peer || r.proto == protoRget || r.proto == protoCoop || off < 0 || off > r.want || int64(n) > r.want-off || int64(n) > r.want-r.got-r.coming {
+	if r == nil || r.peer.proc.Rank != peer || r.proto == protoRget || r.proto == protoCoop || off < 0 || off > r.want || int64(n) > r.want-off ||
+		(!r.once && int64(n) > r.want-r.got-r.coming) {
 		return nil, 0
 	}
 	return r, off
 }
 
-func (o *module) fragCame(r *recvReq, n int) {
-	r.got += int64(n)
+// has reports whether all of a fragment has come before.
+func (r *recvReq) has(off int64, n int) bool {
+	return r.once && n > 0 && r.have.covers(off, off+int64(n))
+}
+
+// came counts n bytes that are in place.
+func (r *recvReq) came(off, n int64) {
+	if r.once {
+		r.got += r.have.add(off, off+n)
+	} else {
+		r.got += n
+	}
+}
+
+// fragCame counts a fragment. The buffer is the user's again when nothing is missing and nobody writes there.
+func (o *module) fragCame(r *recvReq, off int64, n int) {
+	r.came(off, int64(n))
 	o.endWhole(r)
 }
 
 // Place implements btl.Placer: where the payload of a fragment belongs, when that is one block of memory.
 func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 	r, off := x.o.fragFor(peer, hdr, n)
-	if r == nil || !r.isFlat || n == 0 || r.over {
+	if r == nil || !r.isFlat || n == 0 || r.over || r.has(off, n) {
 		return nil
 	}
 	r.placing++
@@ -364,7 +412,7 @@ func (x *fragHandler) Place(peer int, hdr []byte, n int) []byte {
 // Placed implements btl.Placer.
 func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 	o := x.o
-	id, _ := parseFrag(hdr)
+	id, off := parseFrag(hdr)
 	r := o.ids.recv(id)
 	if r == nil || r.peer.proc.Rank != peer || r.placing == 0 {
 		return
@@ -375,9 +423,10 @@ func (x *fragHandler) Placed(peer int, hdr []byte, n int, err error) {
 	case r.over:
 		o.endWhenFree(r)
 	case err == nil:
-		o.fragCame(r, n)
+		o.fragCame(r, off, n)
+	default: // it comes again over another path, or the endpoint's failure ends the receive
+		o.fragCame(r, off, 0)
 	}
-	// With an error alone, the endpoint's failure ends the receive.
 }
 
 // Receive implements btl.Handler: the receiver has read this rank's memory.

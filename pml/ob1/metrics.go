@@ -15,6 +15,7 @@ var (
 	strayDesc         = &metrics.Desc{Name: "ompi_pml_stray_total", Help: "Messages that came before their communicator was made here."}
 	refusedDesc       = &metrics.Desc{Name: "ompi_pml_refused_total", Help: "Frames thrown away because they made no sense."}
 	retriesDesc       = &metrics.Desc{Name: "ompi_pml_retries_total", Help: "Times that a send or a control message had to wait for room in a BTL."}
+	againDesc         = &metrics.Desc{Name: "ompi_pml_sent_again_total", Help: "First and further fragments of messages sent again because their path broke."}
 	copyFallbacksDesc = &metrics.Desc{Name: "ompi_pml_copy_fallbacks_total", Help: "Ranges of messages copied in fragments because memory could not be registered, read or written."}
 	overruledDesc     = &metrics.Desc{Name: "ompi_pml_protocol_overruled_total", Help: "Messages that could not go as pml_ob1_protocol wishes."}
 	checksumErrDesc   = &metrics.Desc{Name: "ompi_pml_checksum_errors_total", Help: "Payloads that were damaged on their way, found with pml_ob1_checksum."}
@@ -24,7 +25,7 @@ var (
 func (o *module) Describe() []*metrics.Desc {
 	return []*metrics.Desc{
 		sentDesc, sentBytesDesc, receivedDesc, receivedBytesDesc, matchesDesc, unexpectedDesc, outOfSequenceDesc, strayDesc, refusedDesc,
-		retriesDesc, copyFallbacksDesc, overruledDesc, checksumErrDesc,
+		retriesDesc, againDesc, copyFallbacksDesc, overruledDesc, checksumErrDesc,
 	}
 }
 
@@ -46,6 +47,7 @@ func (o *module) Metrics(emit metrics.Emit) {
 	emit(strayDesc, s.Stray)
 	emit(refusedDesc, s.Refused)
 	emit(retriesDesc, s.Retries)
+	emit(againDesc, s.Again)
 	emit(copyFallbacksDesc, s.CopyFallback)
 	emit(overruledDesc, s.Overruled)
 	emit(checksumErrDesc, s.ChecksumErrors)

@@ -95,6 +95,7 @@ type Stats struct {
 	Stray         uint64 // messages of communicators not made yet
 	Refused       uint64 // frames that made no sense
 	Retries       uint64 // times that a send or a control frame had to wait for room
+	Again         uint64 // first fragments and further ones sent again because their path broke
 	CopyFallback  uint64 // ranges whose memory could not be registered, read or written, and were replaced by fragments
 	Overruled     uint64 // messages sent otherwise than pml_ob1_protocol wishes
 
@@ -138,7 +139,6 @@ type module struct {
 	ackH     ackHandler
 	fragH    fragHandler
 	finH     finHandler
-	lostH    lostHandler
 	putH     putHandler
 	doneH    doneHandler
 }
@@ -178,19 +178,22 @@ type channel struct {
 
 // rankState is one member of a channel's communicator.
 type rankState struct {
-	peer     *peer    // nil until this rank sends to it
-	job      int      // rank in the job
-	placing  *recvReq // its payload is being written into the user's buffer by a BTL
-	sendSeq  uint16
-	expected uint16
-	held     *message // out of sequence, ascending from expected
+	peer       *peer    // nil until this rank sends to it
+	job        int      // rank in the job
+	placing    *recvReq // its payload is being written into the user's buffer by a BTL
+	spare      *message // the same message as came over another path meanwhile
+	cut        []cut    // receives whose messages broke off and will come again
+	sendSeq    uint16
+	placingSeq uint16
+	expected   uint16
+	held       *message // out of sequence, ascending from expected
 }
 
 func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	o := &module{env: env, engine: env.Engine, bml: b, opt: opt, procs: env.Procs, peers: make([]*peer, len(env.Procs)), stray: make(map[uint32][]*message), early: make([]early, len(env.Procs))}
-	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o, o.lostH.o = o, o, o, o, o, o, o
 	o.putH.o, o.doneH.o = o, o
-	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH, typePut: &o.putH, typeDone: &o.doneH} {
+	o.matchH.o, o.rndvH.o, o.rgetH.o, o.ackH.o, o.fragH.o, o.finH.o = o, o, o, o, o, o
+	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typePut: &o.putH, typeDone: &o.doneH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
 	o.extend()
@@ -255,6 +258,10 @@ func (o *module) DelComm(c *core.Comm) {
 				}
 				o.late[place{m.ranks[i].job, ch.ID}] = r
 			}
+			if s := m.ranks[i].spare; s != nil {
+				m.ranks[i].spare = nil
+				o.freeMsg(s)
+			}
 			for s := m.ranks[i].held; s != nil; {
 				next := s.next
 				o.due(s)
@@ -308,7 +315,8 @@ func peerError(e *core.Error, rank int) *core.Error {
 
 // Quiet implements pml.Module.
 func (o *module) Quiet() bool {
-	return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 && o.nFree.moves == 0
+	b, ok := o.bml.(bml.Quieter)
+	return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 && o.nFree.moves == 0 && (!ok || b.Quiet())
 }
 
 // Close implements pml.Module.

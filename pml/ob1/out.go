@@ -152,7 +152,7 @@ func (it *outItem) push() (bool, error) {
 
 func (it *outItem) failed(o *module, err error) {
 	if it.s != nil {
-		o.pathFailed(it.s, it.s.path, err)
+		o.sendFailed(it.s, err)
 		return
 	}
 	o.giveBack(it.c)

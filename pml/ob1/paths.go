@@ -1,17 +1,12 @@
 package ob1
 
 import (
-	"fmt"
-
 	"github.com/ompi-go/ompi-go/bml"
-	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 )
 
 // When a path breaks and others to the process remain, messages from now on go over those, and so do messages that no BTL has taken
-// yet. A message of which the broken BTL gives back a fragment is lost: whether the fragment came is not known. Its send ends with an
-// error, and LOST tells the receiver, in the message's place in the sequence, so that its receive ends with an error, too, and what
-// follows matches. Control frames are sent again: who gets one twice refuses the second.
+// yet. What the broken BTL gives back is sent again (again.go). So are control frames: who gets one twice refuses the second.
 
 // PathsChanged implements pml.Module.
 func (o *module) PathsChanged(p *core.Proc) {
@@ -117,100 +112,3 @@ func (s *sendReq) detour(err error) (bool, error) {
 	}
 	return false, err
 }
-
-// pathFailed ends a send of which a BTL did not take a fragment, or gave one back.
-func (o *module) pathFailed(s *sendReq, path *bml.Path, err error) {
-	if s.failure == nil && s.ch.fault == nil && !o.closed && s.peer.survives(path) {
-		s.failure = o.pathError(s.dest, path, err)
-		c := o.newCtl(s.peer)
-		putLost(&c.frag, s.frag.Hdr[:matchSize], s.id)
-		o.sendCtl(c)
-	}
-	o.sendFailed(s, err)
-}
-
-func (o *module) pathError(rank int, path *bml.Path, err error) *core.Error {
-	return &core.Error{Class: core.ErrOther, Peer: rank, Index: -1,
-		Err: fmt.Errorf("the message is lost: the path to the peer over btl %s broke while it was under way; others remain: %w", path.Module.Name(), err)}
-}
-
-// lost is the error of a receive that has matched a lost message.
-func (o *module) lost(source int32) *core.Error {
-	return &core.Error{Class: core.ErrOther, Peer: int(source), Index: -1,
-		Err: fmt.Errorf("the message is lost: a path from the peer broke while it was under way; others remain")}
-}
-
-// lostHandler receives LOST frames.
-type lostHandler struct{ o *module }
-
-// Receive implements btl.Handler.
-func (x *lostHandler) Receive(peer int, hdr, _ []byte) {
-	o := x.o
-	if len(hdr) != lostSize {
-		o.refuse(peer)
-		return
-	}
-	h, id := parseMatch(hdr), parseLost(hdr)
-	if int(h.ctx) < len(o.chans) && o.chans[h.ctx] != nil {
-		m := o.chans[h.ctx]
-		if uint(h.source) < uint(len(m.ranks)) && m.ranks[h.source].job == peer {
-			if _, ok := m.ranks[h.source].place(h.seq); !ok {
-				o.lostLater(m, peer, &h, id)
-				return
-			}
-		}
-	}
-	m := o.arrived(peer, &h, typeLost, &rndv{sendID: id}, nil)
-	if m == nil {
-		return
-	}
-	if r := m.posted.take(h.source, h.tag); r != nil {
-		o.stats.Matches++
-		o.deliverLost(r, h.source, h.tag)
-	} else {
-		o.wait(m, o.store(peer, &h, typeLost, &rndv{sendID: id}, nil))
-	}
-	if rs := &m.ranks[h.source]; rs.held != nil {
-		o.catchUp(m, rs)
-	}
-}
-
-func (o *module) deliverLost(r *recvReq, source, tag int32) {
-	r.Status.Source, r.Status.Tag = int(source), int(tag)
-	r.Status.SetBytes(0)
-	r.FinishErr(o.lost(source))
-}
-
-// lostLater takes the loss of a message whose first fragment has come: what is still to come of it will not.
-func (o *module) lostLater(m *channel, peer int, h *match, id uint64) {
-	if id == 0 {
-		return // it was whole
-	}
-	for i := range o.ids.slots {
-		if r := o.ids.slots[i].recv; r != nil && r.ch == m && r.sendID == id && r.peer.proc.Rank == peer {
-			o.failLong(r, o.lost(h.source))
-			return
-		}
-	}
-	is := func(s *message) bool { return s.source == h.source && s.frame != typeMatch && s.sendID == id }
-	for e := m.unexp.all.head; e != nil; e = e.next {
-		if is(e.msg) {
-			e.msg.frame = typeLost
-			return
-		}
-	}
-	for s := m.ranks[h.source].held; s != nil; s = s.next {
-		if is(s) {
-			s.frame = typeLost
-			return
-		}
-	}
-	for _, s := range m.taken {
-		if is(s) {
-			s.frame = typeLost
-			return
-		}
-	}
-}
-
-var _ btl.Handler = (*lostHandler)(nil)

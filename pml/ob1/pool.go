@@ -75,7 +75,7 @@ func (o *module) findSend() *sendReq {
 // forget lets go of what a send that is over refers to.
 func (s *sendReq) forget() {
 	s.Buf = core.Buffer{}
-	s.peer, s.path = nil, nil
+	s.peer, s.path, s.via = nil, nil, nil
 	s.frag.Data, s.frag.Conv = nil, nil
 }
 

@@ -100,7 +100,6 @@ func (w *writing) over(err error, tried bool) {
 	o, s, path := w.o, w.s, w.path
 	d, id := done{recvID: w.recvID, offset: w.off, length: w.N}, s.id
 	lasting := errors.Is(err, btl.ErrNotSupported)
-	gone := false
 	switch {
 	case s.failure != nil:
 		d.flags = flagFailed
@@ -112,12 +111,8 @@ func (w *writing) over(err error, tried bool) {
 		}
 	default:
 		d.flags = flagFailed
-		if lasting || s.peer.survives(path) {
-			o.stats.CopyFallback++
-			s.todo = append(s.todo, span{w.off, w.off + w.N})
-		} else {
-			gone = true
-		}
+		o.stats.CopyFallback++
+		s.todo = append(s.todo, span{w.off, w.off + w.N})
 		if lasting && tried {
 			path.NoPut = true
 			o.resolve(s.peer)
@@ -125,18 +120,8 @@ func (w *writing) over(err error, tried bool) {
 	}
 	o.freeWriting(w)
 	peer := s.peer
-	var match [matchSize]byte
-	copy(match[:], s.frag.Hdr[:])
-	if gone {
-		s.failure = o.asError(err, s.dest)
-	}
 	if o.answer(peer, d); s.id == id { // else the answer's sending has found that the peer is dead
 		s.advance()
-	}
-	if gone && peer.proc.Failed() == nil { // it has lost its memory only; it must not wait for the rest
-		c := o.newCtl(peer)
-		putLost(&c.frag, match[:], id)
-		o.sendCtl(c)
 	}
 }
 
@@ -195,9 +180,12 @@ func (o *module) freeWriting(w *writing) {
 
 // ask takes note that the receiver asks for a range. It reports false when the range is not the send's to give, or was asked for before.
 func (s *sendReq) ask(flags uint8, off, n int64) bool {
-	last := flags&flagMore == 0
+	last, from := flags&flagMore == 0, s.head
+	if s.resent {
+		from = 0
+	}
 	switch {
-	case off < s.head || off > s.total || n > s.total-off,
+	case off < from || off > s.total || n > s.total-off,
 		s.want >= 0 && (last || off+n > s.want),
 		last && s.asked.end() > off+n:
 		return false
@@ -212,7 +200,9 @@ func (s *sendReq) ask(flags uint8, off, n int64) bool {
 }
 
 // whole reports whether the receiver has asked for all that it wants.
-func (s *sendReq) whole() bool { return s.want >= 0 && s.asked.bytes == s.want-s.head }
+func (s *sendReq) whole() bool {
+	return s.want >= 0 && (s.asked.bytes == s.want-s.head || s.resent && s.asked.bytes == s.want)
+}
 
 // answered: the receiver has matched, and asks for parts of the message.
 func (s *sendReq) answered(recvID uint64) {

@@ -1,52 +1,62 @@
 package ob1
 
-// span is a range of a message: [off, end).
-type span struct{ off, end int64 }
+// ranges is a set of bytes of a message: spans in order that neither overlap nor touch. Mostly it is one span that grows at its end.
+type ranges struct{ list []span }
 
-// maxSpans bounds how scattered a peer may ask for a message: as many parts as it may have under way.
-const maxSpans = 1024
-
-// spans is a set of bytes of a message, as sorted ranges that do not touch.
-type spans struct {
-	list  []span
-	bytes int64
+// reset makes it [0, n), and keeps its memory.
+func (r *ranges) reset(n int64) {
+	if r.list = r.list[:0]; n > 0 {
+		r.list = append(r.list, span{0, n})
+	}
 }
 
-func (s *spans) reset() { s.list, s.bytes = s.list[:0], 0 }
-
-// end is where the last range ends.
-func (s *spans) end() int64 {
-	if n := len(s.list); n > 0 {
-		return s.list[n-1].end
+// after gives the first span that ends at from or behind it.
+func (r *ranges) after(from int64) int {
+	if n := len(r.list); n == 0 || r.list[n-1].end < from {
+		return n
 	}
-	return 0
+	lo, hi := 0, len(r.list)-1
+	for lo < hi {
+		if mid := (lo + hi) / 2; r.list[mid].end < from {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
-// add enters n bytes at off; false when some are there already, or it would be too scattered.
-func (s *spans) add(off, n int64) bool {
-	i := len(s.list) // of the first range behind the new one
-	for i > 0 && s.list[i-1].off >= off+n {
-		i--
+// covers reports whether all of [from, to) is in the set.
+func (r *ranges) covers(from, to int64) bool {
+	i := r.after(from)
+	if from >= to {
+		return true
 	}
-	below := i > 0 && s.list[i-1].end == off
-	above := i < len(s.list) && s.list[i].off == off+n
-	switch {
-	case i > 0 && s.list[i-1].end > off:
-		return false
-	case below && above:
-		s.list[i-1].end = s.list[i].end
-		s.list = append(s.list[:i], s.list[i+1:]...)
-	case below:
-		s.list[i-1].end = off + n
-	case above:
-		s.list[i].off = off
-	case len(s.list) == maxSpans:
-		return false
-	default:
-		s.list = append(s.list, span{})
-		copy(s.list[i+1:], s.list[i:])
-		s.list[i] = span{off, off + n}
+	if i < len(r.list) && r.list[i].end == from {
+		i++ // it only touches
 	}
-	s.bytes += n
-	return true
+	return i < len(r.list) && r.list[i].off <= from && to <= r.list[i].end
+}
+
+// add puts [from, to) into the set and returns how many bytes were not there.
+func (r *ranges) add(from, to int64) int64 {
+	if from >= to {
+		return 0
+	}
+	i := r.after(from)
+	j, old, all := i, int64(0), span{from, to}
+	for ; j < len(r.list) && r.list[j].off <= to; j++ {
+		s := r.list[j]
+		old += s.end - s.off
+		all = span{min(all.off, s.off), max(all.end, s.end)}
+	}
+	if i == j {
+		r.list = append(r.list, span{})
+		copy(r.list[i+1:], r.list[i:])
+		r.list[i] = all
+		return to - from
+	}
+	r.list[i] = all
+	r.list = append(r.list[:i+1], r.list[j:]...)
+	return all.end - all.off - old
 }

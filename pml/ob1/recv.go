@@ -44,6 +44,8 @@ type recvReq struct {
 	placing int   // fragments that BTLs are writing into the buffer
 	coming  int64 // their bytes: got+coming <= want
 	over    bool  // failed: ends when nobody writes to the buffer any more
+	once    bool  // its peer has several paths: bytes may come twice, have says which have come
+	have    ranges
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
@@ -160,8 +162,6 @@ func (o *module) cannotCome(m *channel, source int32) *core.Error {
 // deliverMsg gives a stored message to a receive.
 func (o *module) deliverMsg(r *recvReq, s *message) {
 	switch {
-	case s.frame == typeLost:
-		o.deliverLost(r, s.source, s.tag)
 	case s.frame != typeMatch:
 		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.flags, s.length, s.sendID, s.handle, s.ext}, s.payload)
 	case s.ext.arch != datatype.ArchNative:
@@ -228,7 +228,7 @@ func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byt
 	if h.seq != r.expected {
 		at, ok := r.place(h.seq)
 		if !ok {
-			o.refuse(peer)
+			o.comesAgain(m, peer, h, frame, x, payload)
 			return nil
 		}
 		if !o.keepEarly(peer, len(payload)) {
@@ -276,8 +276,11 @@ func (o *module) replay(m *channel, s *message) {
 			o.catchUp(m, r)
 			return
 		}
+		h := match{flags: s.flags, seq: s.seq, ctx: m.id, source: s.source, tag: s.tag}
+		o.comesAgain(m, s.from, &h, s.frame, &rndv{s.flags, s.length, s.sendID, s.handle, s.ext}, s.payload)
+	} else {
+		o.refuse(s.from)
 	}
-	o.refuse(s.from)
 	o.due(s)
 	o.freeMsg(s)
 }
@@ -381,7 +384,7 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 	}
 	m.posted.remove(r)
 	rs.expected++
-	rs.placing = r
+	rs.placing, rs.placingSeq = r, h.seq
 	o.stats.Matches++
 	r.Status.Source, r.Status.Tag = int(h.source), int(h.tag)
 	return unsafe.Slice((*byte)(r.Buf.Addr()), n)
@@ -413,12 +416,14 @@ func (x *matchHandler) Placed(peer int, hdr []byte, n int, err error) {
 	rs.placing = nil
 	if err != nil {
 		if p, e := o.connect(m, int(h.source)); e == nil && (p.ep.Reduced || len(p.ep.Bulk) > 1) {
-			err = o.lost(h.source)
+			o.cutOff(m, rs, peer, h.seq, r)
+			return
 		}
 		r.FinishErr(o.asError(err, int(h.source)))
 		return
 	}
 	o.placed(r, n)
+	o.wholeNow(rs)
 	if rs.held != nil {
 		o.catchUp(m, rs)
 	}

@@ -35,6 +35,7 @@ type sendReq struct {
 	ch    *channel
 	peer  *peer
 	path  *bml.Path // of the first fragment
+	via   *bml.Path // the same, or over which it went again
 	dest  int
 	tag   int32
 	mode  pml.Mode
@@ -59,6 +60,10 @@ type sendReq struct {
 	pending  int
 	ended    bool        // the receiver is done with it, but the BTL still holds the first fragment
 	failure  *core.Error // first error; reported when nothing is pending
+	redo     []span      // bytes to be sent again
+	again    bool        // the first fragment is to be sent again
+	resent   bool        // it has been, as an announcement without data
+	own      bool        // not a user's: an inline message that is sent again
 }
 
 // Send implements pml.Module.
@@ -162,6 +167,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	s.total, s.id, s.pending, s.ended, s.failure = buf.Bytes(), 0, 0, false, nil
 	s.want, s.todo = -1, s.todo[:0]
 	s.asked.reset()
+	s.redo, s.again, s.resent = s.redo[:0], false, false
 	if m.fault != nil {
 		s.FinishErr(peerError(m.fault, dest))
 		return
@@ -197,7 +203,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	if behind {
 		o.out.add(p, &s.item)
 	} else if done, err := s.push(); err != nil {
-		o.pathFailed(s, s.path, err)
+		o.sendFailed(s, err)
 	} else if !done {
 		o.out.add(p, &s.item)
 	}
@@ -295,6 +301,9 @@ func (s *sendReq) push() (done bool, err error) {
 	if s.state == sendStream {
 		return s.stream()
 	}
+	if s.again {
+		return s.pushAgain()
+	}
 	if done, err = s.offer(); err != nil {
 		return s.detour(err)
 	}
@@ -313,7 +322,7 @@ func (s *sendReq) offer() (done bool, err error) {
 	}
 	path.Counts.Sent++
 	path.Counts.Bytes += uint64(n)
-	s.state = sendOut
+	s.via, s.state = path, sendOut
 	if sent {
 		s.firstDone()
 	}
@@ -331,8 +340,7 @@ func (s *sendReq) firstDone() {
 	case s.id != 0:
 		s.state = sendRndv // the receiver will speak
 	default:
-		s.state = sendIdle
-		s.Finish()
+		s.complete()
 	}
 }
 
@@ -349,7 +357,7 @@ func (s *sendReq) FragDone(_ *btl.Frag, err error) {
 			s.pending--
 		}
 		s.state = sendRndv // no longer in the BTL
-		s.o.pathFailed(s, s.path, err)
+		s.o.firstInDoubt(s, err)
 		return
 	}
 	s.firstDone()
@@ -357,12 +365,12 @@ func (s *sendReq) FragDone(_ *btl.Frag, err error) {
 
 // finishSend ends a long send.
 func (o *module) finishSend(s *sendReq) {
+	o.out.drop(&s.item)
 	o.release(s)
-	s.state = sendIdle
 	if s.failure != nil {
 		s.Status.Err = s.failure
 	}
-	s.Finish()
+	s.complete()
 }
 
 // release takes back what peers knew of s.

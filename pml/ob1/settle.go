@@ -30,7 +30,7 @@ func (s *settled) Done() bool {
 	}
 	for r := range s.m.ranks {
 		rs := &s.m.ranks[r]
-		if (rs.expected != uint16(s.sent[r]) || rs.placing != nil) && s.m.comm.Procs[r].Failed() == nil {
+		if (rs.expected != uint16(s.sent[r]) || rs.placing != nil || len(rs.cut) > 0) && s.m.comm.Procs[r].Failed() == nil {
 			return false
 		}
 	}

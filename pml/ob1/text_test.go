@@ -60,8 +60,6 @@ func frameText(line string) string {
 			s += fmt.Sprintf(" memory %d/%d", x.handle.A, x.handle.B)
 		}
 		return s + load
-	case typeLost:
-		return m("LOST") + " send " + idText(parseLost(h)) + load
 	case typeAck:
 		a := parseAck(h)
 		if a.flags != 0 {

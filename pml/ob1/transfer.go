@@ -106,10 +106,15 @@ func (o *module) sendFin(r *recvReq) {
 	o.sendCtl(c)
 }
 
-// name gives a receive a name for its sender to use.
+// name gives a receive a name for its sender to use. From a peer with several paths bytes may come twice.
 func (r *recvReq) name() {
-	if r.id == 0 {
-		r.id = r.o.ids.add(nil, r)
+	if r.id != 0 {
+		return
+	}
+	r.id = r.o.ids.add(nil, r)
+	ep := r.peer.ep
+	if r.once = len(ep.Bulk) > 1 || ep.Reduced || ep.Twice; r.once {
+		r.have.reset(r.got)
 	}
 }
 
@@ -247,7 +252,7 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 		return
 	}
 	if !failed {
-		if d.length > r.want-r.got-r.coming { // other frames have brought those bytes, which no honest peer does
+		if !r.once && d.length > r.want-r.got-r.coming { // other frames have brought those bytes, which no honest peer does
 			o.refuse(peer)
 			o.endWhole(r)
 			return
@@ -255,7 +260,7 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 		if err := o.check(r, &r.ext, d.sum, unsafe.Slice((*byte)(unsafe.Add(r.Buf.Addr(), d.offset)), d.length), r.length); err != nil && r.Status.Err == nil {
 			r.Status.Err = err
 		}
-		r.got += d.length
+		r.came(d.offset, d.length)
 	}
 	o.prime(r)
 	if r.id == d.recvID {
@@ -265,7 +270,7 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 
 // endWhole ends a receive when all bytes are there and nobody can write to its buffer any more.
 func (o *module) endWhole(r *recvReq) {
-	if r.got == r.want && r.pieces == nil {
+	if r.got == r.want && !r.busy() {
 		o.endLong(r)
 	}
 }
