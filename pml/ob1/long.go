@@ -58,6 +58,7 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 
 // beginLong: a receive has matched a long message of which payload has come.
 func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32, x rndv, payload []byte) {
+	o.tr.matched(r, source, tag, frame, x.length)
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	if r.ch.fault != nil { // a probe had matched it before; its sender has given up
 		r.FinishErr(r.ch.fault)
@@ -98,7 +99,9 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 	}
 	if readable && whole && r.got < r.want && r.isFlat {
 		r.xfer = btl.Transfer{Local: unsafe.Add(r.Buf.Addr(), r.got), N: r.want - r.got, Remote: x.handle, Off: r.got}
+		mark := o.tr.transferBegin(r.life, traceGet, r.xfer.N)
 		_, err := p.path.Get.Get(&r.xfer)
+		o.tr.transferEnd(mark)
 		switch {
 		case err == nil:
 			r.proto = protoRget
@@ -182,6 +185,7 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	s.state = sendStream
 	s.recvID, s.next, s.end = a.recvID, a.offset, a.offset+a.length
+	o.tr.answered(s)
 	s.advance()
 }
 
@@ -208,6 +212,7 @@ func (s *sendReq) advance() {
 
 // matched: the receiver has all it wants.
 func (o *module) matched(s *sendReq) {
+	o.tr.answered(s)
 	if s.state == sendOut {
 		s.ended = true
 		return
@@ -297,6 +302,7 @@ func (s *sendReq) stream() (done bool, err error) {
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
 		s.next += n
+		o.tr.fragment(s, n)
 		if sent {
 			o.freeFrag(f)
 			continue

@@ -34,6 +34,7 @@ type Options struct {
 
 	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
 	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	TraceInternal bool  `mca:"trace_internal" default:"false" level:"6" help:"record the library's own messages, such as those of collectives, in mpi_trace_file too, under the category pml.internal"`
 	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
@@ -108,6 +109,7 @@ type module struct {
 	late   map[place]*recvReq
 	out    outQueue
 	stats  Stats
+	tr     *tracer // nil: nobody wants a trace
 
 	arch    datatype.Arch // in which this rank sends, resolved
 	extends bool          // its frames are extended ones
@@ -181,6 +183,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typeLost: &o.lostH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
+	o.tr = newTracer(o, env)
 	o.extend()
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)

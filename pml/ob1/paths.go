@@ -176,6 +176,7 @@ func (x *lostHandler) Receive(peer int, hdr, _ []byte) {
 }
 
 func (o *module) deliverLost(r *recvReq, source, tag int32) {
+	o.tr.matched(r, source, tag, typeLost, 0)
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	r.Status.SetBytes(0)
 	r.FinishErr(o.lost(source))

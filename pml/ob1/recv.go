@@ -35,6 +35,9 @@ type recvReq struct {
 	placing int          // fragments that BTLs are writing into the buffer
 	coming  int64        // their bytes: got+coming <= want
 	over    bool         // failed: ends when placing is 0
+
+	life      uint64 // in the trace; 0: none
+	isMatched bool   // and the trace has heard of it
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
@@ -42,6 +45,7 @@ func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag in
 	r.room = buf.Bytes()
 	r.isFlat = r.room == 0 || buf.Type().Contiguous()
 	r.id, r.placing, r.coming, r.over = 0, 0, 0, false
+	o.tr.recvPosted(r)
 }
 
 // Recv implements pml.Module.
@@ -150,6 +154,7 @@ func (o *module) cannotCome(m *channel, source int32) *core.Error {
 
 // deliverMsg gives a stored message to a receive.
 func (o *module) deliverMsg(r *recvReq, s *message) {
+	o.tr.found(r, s)
 	switch {
 	case s.frame == typeLost:
 		o.deliverLost(r, s.source, s.tag)
@@ -166,6 +171,7 @@ func (o *module) deliverMsg(r *recvReq, s *message) {
 // deliver completes a receive with a whole eager message.
 func (o *module) deliver(r *recvReq, source, tag int32, data []byte) {
 	n := int64(len(data))
+	o.tr.matched(r, source, tag, typeMatch, n)
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	if n > r.room {
 		data = data[:r.room]
@@ -286,6 +292,7 @@ func (o *module) matchMsg(m *channel, s *message) {
 // wait makes a message unexpected, and tells probes.
 func (o *module) wait(m *channel, s *message) {
 	o.stats.Unexpected++
+	o.tr.unexpected(m, s)
 	s.ch = m
 	m.unexp.add(s)
 	if len(m.probes) > 0 {
@@ -373,6 +380,7 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 	m.posted.remove(r)
 	rs.expected++
 	rs.placing = r
+	o.tr.matched(r, h.source, h.tag, typeMatch, int64(n))
 	o.stats.Matches++
 	r.Status.Source, r.Status.Tag = int(h.source), int(h.tag)
 	return unsafe.Slice((*byte)(r.Buf.Addr()), n)

@@ -52,6 +52,7 @@ type sendReq struct {
 	pending int
 	ended   bool        // the receiver is done with it, but the BTL still holds the first fragment
 	failure *core.Error // first error; reported when nothing is pending
+	life    uint64      // in the trace; 0: none
 }
 
 // Send implements pml.Module.
@@ -82,9 +83,11 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 		return false
 	}
 	h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+	from := o.tr.start()
 	if !p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
 		return false
 	}
+	o.tr.inline(from, m, dest, tag, n)
 	r.sendSeq++
 	o.countInline(p.path, n)
 	return true
@@ -173,6 +176,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	}
 	h0, h1 := matchWords(0, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 	r.sendSeq++
+	o.tr.posted(s)
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	contiguous := s.total == 0 || buf.Type().Contiguous()
 	if !behind && choose(s.total, contiguous, mode, p.path, &p.limits) == protoInline {
@@ -245,6 +249,7 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 	if o.extends {
 		o.extendFirst(s)
 	}
+	o.tr.chosen(s, l, contiguous)
 	o.stats.Sent[s.proto]++
 	o.stats.SentBytes[s.proto] += uint64(s.total)
 }
@@ -273,6 +278,7 @@ func (s *sendReq) offer() (done bool, err error) {
 	path.Counts.Sent++
 	path.Counts.Bytes += uint64(n)
 	s.state = sendOut
+	s.o.tr.out(s)
 	if sent {
 		s.firstDone()
 	}
