@@ -298,6 +298,15 @@ func (w *writer) text(key, s string) {
 }
 
 func appendString(b []byte, s string) []byte {
+	plain := true
+	for i := range len(s) {
+		plain = plain && s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
+	}
+	if plain { // as nearly all are
+		b = append(b, '"')
+		b = append(b, s...)
+		return append(b, '"')
+	}
 	q, err := json.Marshal(s)
 	if err != nil { // no string does that
 		return append(b, `""`...)
