@@ -129,7 +129,7 @@ func TestTraceOfMessages(t *testing.T) {
 // TestTraceOfManyMessages: arrows keep their names apart when communicators come and go; nothing is recorded
 // of the library's own messages unless that is asked for.
 func TestTraceOfManyMessages(t *testing.T) {
-	const many = 2000
+	const many = 300
 	body := func(w *ompi.Comm) error {
 		for range 2 {
 			c, err := w.Dup()
@@ -165,7 +165,7 @@ func TestTraceOfManyMessages(t *testing.T) {
 		}
 		return nil
 	}
-	f := traceOf(t, 2, body, ompi.WithParam("mpi_trace_events", "200000"))
+	f := traceOf(t, 2, body, ompi.WithParam("mpi_trace_events", "10000"))
 	if len(f.Messages) != 4*many || len(f.Arrows) != 2*many {
 		t.Errorf("%d ends of messages, %d arrows", len(f.Messages), len(f.Arrows))
 	}
@@ -263,7 +263,7 @@ func TestTraceAllocations(t *testing.T) {
 						failure = err
 					}
 				}
-				const warm, runs = 200, 50
+				const warm, runs = 100, 20
 				for range warm {
 					once()
 				}

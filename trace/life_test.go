@@ -27,7 +27,11 @@ func file(t *testing.T, tracks ...[]byte) *tracetest.File {
 
 // life records a life with one stage that lasts a microsecond.
 func life(r *trace.Ring, at int64, name string, flow uint64, in bool) uint64 {
-	l := trace.Life{At: at, Cat: "pml", Name: name, Detail: "eager", Bytes: 8, Peer: 1, Tag: 5, Flow: flow, In: in}
+	peer := int32(1)
+	if in {
+		peer = 0
+	}
+	l := trace.Life{At: at, Cat: "pml", Name: name, Detail: "eager", Bytes: 8, Peer: peer, Tag: 5, Flow: flow, In: in}
 	l.Stage(at, "posted")
 	n := r.Begin(&l)
 	if x := r.Edit(n); x != nil {
@@ -56,7 +60,7 @@ func TestLives(t *testing.T) {
 		t.Fatalf("%d messages, %d arrows", len(f.Messages), len(f.Arrows))
 	}
 	for _, m := range f.Messages {
-		if m.Protocol != "eager" || m.Peer != 1 || m.Tag != 5 || m.Bytes != 8 || m.End-m.Begin != 1000 || !slices.Equal(m.Stages, []string{"posted"}) {
+		if m.Protocol != "eager" || m.Peer != 1-m.Rank || m.Tag != 5 || m.Bytes != 8 || m.End-m.Begin != 1000 || !slices.Equal(m.Stages, []string{"posted"}) {
 			t.Errorf("%+v", m)
 		}
 	}

@@ -295,11 +295,14 @@ func (t *tracer) addRecv(r *recvReq) {
 	if x == nil {
 		return
 	}
-	peer := int32(-1)
+	peer, tag := int32(-1), r.tag
 	if r.source != anySource {
 		peer = int32(r.ch.ranks[r.source].job)
 	}
-	l := trace.Life{At: t.ring.Now(), Cat: x.cat, Name: "receive", Bytes: r.room, Peer: peer, Tag: r.tag, Context: r.ch.id, In: true}
+	if tag == anyTag {
+		tag = -1
+	}
+	l := trace.Life{At: t.ring.Now(), Cat: x.cat, Name: "receive", Bytes: r.room, Peer: peer, Tag: tag, Context: r.ch.id, In: true}
 	l.Stage(l.At, "waits for a message")
 	r.life = t.ring.Begin(&l)
 }

@@ -20,6 +20,8 @@ type Event struct {
 	Args          map[string]any
 
 	At, Length int64 // nanoseconds
+
+	message *Message // of the bar that this end of an arrow is fastened to
 }
 
 // Message is one end of a message.
@@ -61,7 +63,7 @@ func Read(name string) (*File, error) {
 
 // Parse checks a trace: it is JSON, the times of each rank ascend, spans nest, what begins ends, every point lies in a span, and every
 // arrow has one beginning and one end at most, in bars that it can be fastened to, and leads back in time by no more than the errors of the
-// clocks.
+// clocks. The ends agree on the tag and on the ranks.
 func Parse(text []byte) (*File, error) {
 	var raw struct{ TraceEvents []Event }
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -162,6 +164,11 @@ func (c *checker) fastened(e *Event) error {
 	if n := len(stack); n == 0 || stack[n-1].At+stack[n-1].Length <= e.At {
 		return errors.New("an arrow that is fastened to nothing")
 	}
+	bar := stack[len(stack)-1]
+	number, _ := bar.Args["message"].(float64)
+	if e.message = c.lives[fmt.Sprintf("%d %s %d.m%d", e.Pid, bar.Cat, e.Pid, int64(number))]; e.message == nil {
+		return errors.New("an arrow that belongs to no message")
+	}
 	return nil
 }
 
@@ -191,6 +198,9 @@ func (c *checker) finish() error {
 		}
 		if starts[0].At > ends[0].At+c.slack[starts[0].Pid]+c.slack[ends[0].Pid] {
 			return fmt.Errorf("arrow %s leads back in time: from %+v to %+v", id, *starts[0], *ends[0])
+		}
+		if s, r := starts[0].message, ends[0].message; s.Tag != r.Tag || s.Peer != r.Rank || r.Peer != s.Rank || s.Name != "send" || r.Name != "receive" {
+			return fmt.Errorf("arrow %s joins %+v and %+v", id, *s, *r)
 		}
 		c.f.Arrows = append(c.f.Arrows, Arrow{starts[0].Pid, ends[0].Pid, starts[0].At, ends[0].At})
 	}
