@@ -9,7 +9,8 @@ import (
 // chosen; an arrow leads from the send to the receive that got it. With tracing off module.tr is nil, and a hook is one comparison;
 // recording allocates nothing either way.
 //
-// Requests end in many places, which the trace need not know: their Finish and FinishErr, below, stand before those of core.Request.
+// Requests end in many places, which the trace need not know: their Finish and FinishErr (trace_send.go, trace_recv.go) stand
+// before those of core.Request.
 
 // Tracers is how ob1 gets the instance's trace: optional among env.Upcalls.
 type Tracers interface {
@@ -35,7 +36,8 @@ type traced struct {
 }
 
 // counts number the messages with one rank: as sequence numbers do, but they do not wrap, and go on when another communicator gets the
-// channel. All that was sent has come by then, so that both ends count alike.
+// channel. All that was sent has come by then, so that both ends count alike; only where a member of the one before had died, arrows of the
+// next may lead astray.
 type counts struct{ sent, came uint64 }
 
 // arrival is what a stored message keeps for the trace.
