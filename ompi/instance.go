@@ -91,7 +91,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err := params.Decode("mpi", "", &mpi); err != nil {
 		return nil, err
 	}
-	i.trace = newTracing(&mpi)
+	i.trace = newTracing(&mpi, at.job.Rank())
 	local := at.job.LocalRanks()
 	i.news.init(at.job)
 	i.engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), Job: at.runnable, Yield: mpi.yield(), SleepAfter: sleepAfter(mpi.SleepAfter)})
@@ -138,6 +138,9 @@ func sleepAfter(d time.Duration) time.Duration {
 // open opens the components floor by floor, meeting the other ranks when all business cards are written.
 func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Arch, mixed bool) error {
 	if err := rte.PutArch(i.job, arch); err != nil {
+		return err
+	}
+	if err := i.announceTrace(); err != nil {
 		return err
 	}
 	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(i)}
@@ -260,6 +263,7 @@ func (i *Instance) openComms(reg *mca.Registry, mixed bool) error {
 		return err
 	}
 	i.self, i.world = self, world
+	i.compareClocks()
 	return i.openCouncil()
 }
 

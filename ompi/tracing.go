@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/trace"
@@ -16,11 +17,13 @@ type tracing struct {
 	file string
 }
 
-func newTracing(o *mpiOptions) tracing {
+func newTracing(o *mpiOptions, rank int) tracing {
 	if o.TraceFile == "" {
 		return tracing{}
 	}
-	return tracing{trace.New(o.TraceEvents), o.TraceFile}
+	ring := trace.New(o.TraceEvents)
+	ring.Skew(o.TraceSkew * time.Duration(rank))
+	return tracing{ring, o.TraceFile}
 }
 
 // writeTrace hands the trace to the launcher, or to Run; where that cannot write it, the rank does.

@@ -7,6 +7,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/rte"
+	"github.com/ompi-go/ompi-go/trace"
 )
 
 // upcalls is an instance as its components see it: what they call is not for programs.
@@ -16,6 +17,12 @@ var _ btl.Upcalls = (*upcalls)(nil)
 
 // BML is for the PML.
 func (u *upcalls) BML() bml.Manager { return u.bml }
+
+// Trace and OfUsers are for the PML, too.
+func (u *upcalls) Trace() *trace.Ring { return u.trace.ring }
+
+// OfUsers tells messages of the program from those of collectives and of the council.
+func (u *upcalls) OfUsers(channel uint32) bool { return channel%2 == 0 && channel != 2*contextCouncil }
 
 // Say implements btl.Upcalls: each fallback is counted, and told once a job by the lowest rank concerned.
 func (u *upcalls) Say(key, message string) {

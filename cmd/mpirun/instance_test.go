@@ -20,7 +20,7 @@ import (
 )
 
 // programs are ranks with an MPI instance of their own; the first argument names one, as with roles.
-var programs = map[string]func(args []string) error{"traffic": traffic}
+var programs = map[string]func(args []string) error{"traffic": traffic, "traced": traced}
 
 const (
 	smallMessages = 10

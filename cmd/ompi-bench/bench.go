@@ -54,6 +54,7 @@ func courses() map[string]func(b *bench) ([]report.Row, error) {
 		"idle":    single((*bench).idle),
 		"memory":  single((*bench).memory),
 		"ddt":     (*bench).layouts,
+		"overlap": (*bench).overlaps,
 	}
 	for _, c := range suite.Collectives() {
 		all[c.TestName(suite.NonBlocking)] = (*bench).overlaps

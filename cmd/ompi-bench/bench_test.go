@@ -85,7 +85,7 @@ func TestTableIsComplete(t *testing.T) {
 	for _, test := range suite.All() {
 		_, loop := m[test.Name]
 		_, course := c[test.Name]
-		if loop == course || course != (test.Once || test.Layouts || test.Form == suite.NonBlocking) {
+		if loop == course || course != (test.Once || test.Layouts || test.Overlap) {
 			t.Errorf("%s: loop %v, course %v", test.Name, loop, course)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
 )
 
-// collective gives the measurement of a collective: microseconds a call, mean over the ranks.
+// collective gives the measurement of a collective, or of the exchange of overlap: microseconds a call, mean over the ranks.
 func (b *bench) collective(size, iterations int) (float64, error) {
 	once, done, err := b.operation(size)
 	if err != nil {
@@ -21,19 +21,20 @@ func (b *bench) collective(size, iterations int) (float64, error) {
 
 // operation makes what one iteration does, and what is to be done after the last.
 func (b *bench) operation(size int) (once, done func() error, err error) {
+	nothing := func() error { return nil }
+	if b.test.Overlap {
+		start, wait, err := b.nonBlocking(size)
+		return func() error {
+			start()
+			return wait()
+		}, nothing, err
+	}
 	of, a := b.of(), b.arguments(size)
 	comm, err := b.comm()
 	if err != nil {
 		return nil, nil, err
 	}
-	nothing := func() error { return nil }
-	switch b.test.Form {
-	case suite.NonBlocking:
-		return func() error {
-			_, err := of.start(comm, a).Wait()
-			return err
-		}, nothing, nil
-	case suite.Persistent:
+	if b.test.Form == suite.Persistent {
 		req := of.prepare(comm, a)
 		return func() error {
 			if err := req.Start(); err != nil {
@@ -50,9 +51,9 @@ func (b *bench) operation(size int) (once, done func() error, err error) {
 func (b *bench) of() collective { return collectives()[b.test.Collective.Name] }
 
 // timed gives the microseconds of one iteration, mean over the ranks. Where ranks may run ahead, which would hide the time until the
-// last one is done, and in the non-blocking form, an untimed barrier follows every iteration.
+// last one is done, and in tests of overlap, an untimed barrier follows every iteration.
 func (b *bench) timed(iterations int, once func() error) (float64, error) {
-	apart := b.test.Form == suite.NonBlocking || b.of().ahead
+	apart := b.test.Overlap || b.of().ahead
 	if !apart {
 		start := time.Now()
 		for range iterations {

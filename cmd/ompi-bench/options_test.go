@@ -47,7 +47,7 @@ func TestParseRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                              "name a test",
 		"latenzy":                       "unknown test",
-		"overlap":                       "unknown test",
+		"overlapp":                      "did you mean overlap",
 		"latency bw":                    "want one test",
 		"latency -m 8:1":                "invalid value",
 		"latency -i 0":                  "at least one iteration",

@@ -9,7 +9,7 @@ import (
 	"github.com/ompi-go/ompi-go/ompi"
 )
 
-// overlaps measures a non-blocking collective of every size as OSU does: alone, then with as long a computation between its start and
+// overlaps measures a non-blocking collective, or an exchange of messages, of every size as OSU does: alone, then with as long a computation between its start and
 // the wait for it. Overlap is the part of the communication that is hidden behind the computation, in per cent.
 func (b *bench) overlaps() ([]report.Row, error) {
 	stepsPerMicro, err := b.calibrate()
@@ -51,25 +51,44 @@ func (b *bench) overlap(size int64, stepsPerMicro float64) (report.Row, error) {
 
 // beside gives the microseconds of one iteration with a computation of so many steps, and those of the computation in it.
 func (b *bench) beside(size, iterations, steps int) (overall, compute float64, err error) {
-	of, a := b.of(), b.arguments(size)
-	comm, err := b.comm()
+	begin, wait, err := b.nonBlocking(size)
 	if err != nil {
 		return 0, 0, err
 	}
 	var spent time.Duration
 	overall, err = b.timed(iterations, func() error {
-		req := of.start(comm, a)
+		begin()
 		start := time.Now()
 		b.sink = spin(b.sink, steps)
 		spent += time.Since(start)
-		_, err := req.Wait()
-		return err
+		return wait()
 	})
 	if err != nil {
 		return 0, 0, err
 	}
 	compute, err = b.mean(spent.Seconds()*1e6/float64(iterations), b.ranks)
 	return overall, compute, err
+}
+
+// nonBlocking gives what begins the communication of a test of overlap and what waits for it. Of the test that bears this name it is a
+// message to the other rank of the pair, and one from it.
+func (b *bench) nonBlocking(size int) (begin func(), wait func() error, err error) {
+	if b.test.Form == suite.NonBlocking {
+		comm, err := b.comm()
+		of, a := b.of(), b.arguments(size)
+		var req ompi.Request
+		return func() { req = of.start(comm, a) }, func() error {
+			_, err := req.Wait()
+			return err
+		}, err
+	}
+	const tag = 100
+	peer, _ := b.pair()
+	reqs, out, in := b.reqs[:2], ompi.Slice(b.send[:size]), ompi.Slice(b.recv[:size])
+	return func() {
+		reqs[0] = b.world.Irecv(in, peer, tag)
+		reqs[1] = b.world.Isend(out, peer, tag)
+	}, func() error { return ompi.WaitAll(reqs...) }, nil
 }
 
 // spin computes for a time that grows with the number of steps, each of which needs the result of the one before.

@@ -183,6 +183,7 @@ func (x *extHandler) Receive(peer int, hdr, payload []byte) {
 
 // deliverExt is deliver for a message that may need converting or checking.
 func (o *module) deliverExt(r *recvReq, source, tag int32, e *ext, data []byte) {
+	o.tr.matched(r, source, tag, typeMatch, int64(len(data)))
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	if err := o.distrust(r, e, int64(len(data))); err != nil {
 		r.FinishErr(err)

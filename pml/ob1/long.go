@@ -59,6 +59,7 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 
 // beginLong: a receive has matched a long message of which payload has come.
 func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32, x rndv, payload []byte) {
+	o.tr.matched(r, source, tag, frame, x.length)
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	if r.ch.fault != nil { // a probe had matched it before; its sender has given up
 		r.FinishErr(r.ch.fault)
@@ -171,6 +172,7 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	s.answered(a.recvID)
 	s.todo = append(s.todo, span{a.offset, a.offset + a.length})
+	o.tr.answered(s)
 	s.advance()
 }
 
@@ -208,6 +210,7 @@ func (s *sendReq) advance() {
 
 // matched: the receiver has all it wants.
 func (o *module) matched(s *sendReq) {
+	o.tr.answered(s)
 	if s.state == sendOut {
 		s.ended = true
 		return
@@ -324,6 +327,7 @@ func (s *sendReq) stream() (done bool, err error) {
 		path.Counts.Sent++
 		path.Counts.Bytes += uint64(n)
 		s.spanSent(n)
+		o.tr.fragment(s, n)
 		if sent {
 			o.freeFrag(f)
 			if path.Meter != nil && path.Meter.Done(n) {

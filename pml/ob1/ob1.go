@@ -37,6 +37,7 @@ type Options struct {
 	RecvDepth     int    `mca:"recv_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"pieces of a receive buffer that may be registered for its sender to write at once"`
 	Protocol      string `mca:"protocol" default:"auto" enum:"auto|inline|eager|rndv|rget|put|pipeline|coop" level:"5" settable:"true" help:"how messages go: auto chooses, any other is taken where it is possible at all, else the nearest to it; ranks may differ, the sender's value holds"`
 	Checksum      bool   `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
+	TraceInternal bool   `mca:"trace_internal" default:"false" level:"6" help:"record the library's own messages, such as those of collectives, in mpi_trace_file too, under the category pml.internal"`
 }
 
 func (component) Framework() string { return "pml" }
@@ -116,6 +117,7 @@ type module struct {
 	late   map[place]*recvReq
 	out    outQueue
 	stats  Stats
+	tr     *tracer // nil: nobody wants a trace
 
 	arch    datatype.Arch // in which this rank sends, resolved
 	extends bool          // its frames are extended ones
@@ -196,6 +198,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	for t, h := range map[int]btl.Handler{typeMatch: &o.matchH, typeRndv: &o.rndvH, typeRget: &o.rgetH, typeAck: &o.ackH, typeFrag: &o.fragH, typeFin: &o.finH, typePut: &o.putH, typeDone: &o.doneH} {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
+	o.tr = newTracer(o, env)
 	o.extend()
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)

@@ -7,6 +7,7 @@ import (
 	"github.com/ompi-go/ompi-go/bml"
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/datatype"
+	"github.com/ompi-go/ompi-go/trace"
 )
 
 // The sender's half of put and pipeline. PUT names a range of the message and memory of the receiver; the sender writes the one
@@ -23,6 +24,7 @@ type writing struct {
 	recvID uint64
 	off    int64 // of the range in the message
 	pinned bool  // Mem was registered for this range alone
+	mark   trace.Mark
 	next   *writing
 }
 
@@ -71,7 +73,9 @@ func (w *writing) pin() (err error) {
 	case s.proto == protoPut: // the whole message is
 		w.Mem, w.MemOff = s.mem, w.off
 	default:
+		mark := w.o.tr.transferBegin(s.life, traceRegister, w.N)
 		w.Mem, err = w.path.Reg.Register(w.Local, w.N)
+		w.o.tr.transferEnd(mark)
 		w.pinned = err == nil
 	}
 	return err
@@ -83,9 +87,11 @@ func (w *writing) begin(first bool) {
 		w.over(btl.ErrNotSupported, false)
 		return
 	}
+	w.mark = w.o.tr.transferBegin(w.s.life, tracePut, w.N)
 	taken, err := w.path.Put.Put(&w.Transfer)
 	switch {
 	case errors.Is(err, btl.ErrAgain):
+		w.o.tr.transferEnd(w.mark)
 		w.o.out.hold(&w.item, first)
 	case err != nil || taken:
 		w.over(err, true)
@@ -98,6 +104,9 @@ func (w *writing) TransferDone(_ *btl.Transfer, err error) { w.over(err, true) }
 // over: the range has been written, or it goes another way. tried tells that the BTL said so.
 func (w *writing) over(err error, tried bool) {
 	o, s, path := w.o, w.s, w.path
+	if tried {
+		o.tr.transferEnd(w.mark)
+	}
 	d, id := done{recvID: w.recvID, offset: w.off, length: w.N}, s.id
 	lasting := errors.Is(err, btl.ErrNotSupported)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
+	"github.com/ompi-go/ompi-go/trace"
 )
 
 // recvReq is a receive.
@@ -46,6 +47,10 @@ type recvReq struct {
 	over    bool  // failed: ends when nobody writes to the buffer any more
 	once    bool  // its peer has several paths: bytes may come twice, have says which have come
 	have    ranges
+
+	life      uint64     // in the trace; 0: none
+	isMatched bool       // and the trace has heard of it
+	mark      trace.Mark // the read in the trace
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
@@ -53,6 +58,7 @@ func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag in
 	r.room = buf.Bytes()
 	r.isFlat = r.room == 0 || buf.Type().Contiguous()
 	r.id, r.placing, r.coming, r.over = 0, 0, 0, false
+	o.tr.recvPosted(r)
 }
 
 // Recv implements pml.Module.
@@ -161,6 +167,7 @@ func (o *module) cannotCome(m *channel, source int32) *core.Error {
 
 // deliverMsg gives a stored message to a receive.
 func (o *module) deliverMsg(r *recvReq, s *message) {
+	o.tr.found(r, s)
 	switch {
 	case s.frame != typeMatch:
 		o.beginLong(r, s.from, s.frame, s.source, s.tag, rndv{s.flags, s.length, s.sendID, s.handle, s.ext}, s.payload)
@@ -175,6 +182,7 @@ func (o *module) deliverMsg(r *recvReq, s *message) {
 // deliver completes a receive with a whole eager message.
 func (o *module) deliver(r *recvReq, source, tag int32, data []byte) {
 	n := int64(len(data))
+	o.tr.matched(r, source, tag, typeMatch, n)
 	r.Status.Source, r.Status.Tag = int(source), int(tag)
 	if n > r.room {
 		data = data[:r.room]
@@ -298,6 +306,7 @@ func (o *module) matchMsg(m *channel, s *message) {
 // wait makes a message unexpected, and tells probes.
 func (o *module) wait(m *channel, s *message) {
 	o.stats.Unexpected++
+	o.tr.unexpected(m, s)
 	s.ch = m
 	m.unexp.add(s)
 	if len(m.probes) > 0 {
@@ -385,6 +394,7 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 	m.posted.remove(r)
 	rs.expected++
 	rs.placing, rs.placingSeq = r, h.seq
+	o.tr.matched(r, h.source, h.tag, typeMatch, int64(n))
 	o.stats.Matches++
 	r.Status.Source, r.Status.Tag = int(h.source), int(h.tag)
 	return unsafe.Slice((*byte)(r.Buf.Addr()), n)

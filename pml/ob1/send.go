@@ -64,6 +64,7 @@ type sendReq struct {
 	again    bool        // the first fragment is to be sent again
 	resent   bool        // it has been, as an announcement without data
 	own      bool        // not a user's: an inline message that is sent again
+	life     uint64      // in the trace; 0: none
 }
 
 // Send implements pml.Module.
@@ -94,9 +95,11 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 		return false
 	}
 	h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
+	from := o.tr.start()
 	if !p.path.Inline.SendInline(tagOf(typeMatch), h0, h1, buf.Addr(), int(n)) {
 		return false
 	}
+	o.tr.inline(from, m, dest, tag, n)
 	r.sendSeq++
 	o.countInline(p.path, n)
 	return true
@@ -188,6 +191,7 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	}
 	h0, h1 := matchWords(0, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 	r.sendSeq++
+	o.tr.posted(s)
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	contiguous := s.total == 0 || buf.Type().Contiguous()
 	if proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits); proto == protoInline && !behind {
@@ -279,6 +283,7 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 	if o.extends {
 		o.extendFirst(s)
 	}
+	o.tr.chosen(s, l, contiguous)
 	o.stats.Sent[s.proto]++
 	o.stats.SentBytes[s.proto] += uint64(s.total)
 }
@@ -323,6 +328,7 @@ func (s *sendReq) offer() (done bool, err error) {
 	path.Counts.Sent++
 	path.Counts.Bytes += uint64(n)
 	s.via, s.state = path, sendOut
+	s.o.tr.out(s)
 	if sent {
 		s.firstDone()
 	}

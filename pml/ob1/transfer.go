@@ -24,7 +24,9 @@ func (o *module) beginGet(r *recvReq, x *rndv) {
 		Owner: r, Local: unsafe.Add(r.Buf.Addr(), r.got), N: r.want - r.got, Remote: x.handle, Off: r.got, Shared: r.proto == protoCoop,
 	}
 	if path.Reg != nil {
+		mark := o.tr.transferBegin(r.life, traceRegister, r.xfer.N)
 		mem, err := path.Reg.Register(r.xfer.Local, r.xfer.N)
+		o.tr.transferEnd(mark)
 		if err != nil {
 			r.xfer.Local = nil
 			o.stats.CopyFallback++
@@ -38,9 +40,11 @@ func (o *module) beginGet(r *recvReq, x *rndv) {
 
 // get offers the read to the BTL.
 func (r *recvReq) get(first bool) {
+	r.mark = r.o.tr.transferBegin(r.life, traceGet, r.xfer.N)
 	finished, err := r.path.Get.Get(&r.xfer)
 	switch {
 	case errors.Is(err, btl.ErrAgain):
+		r.o.tr.transferEnd(r.mark)
 		r.name()
 		r.item.r = r
 		r.o.out.hold(&r.item, first)
@@ -61,6 +65,7 @@ func (r *recvReq) TransferDone(_ *btl.Transfer, err error) {
 // read: the sender's memory has been read, or cannot be.
 func (r *recvReq) read(err error) {
 	o, n := r.o, r.xfer.N
+	o.tr.transferEnd(r.mark)
 	r.unpin()
 	if r.over {
 		o.endWhenFree(r)
@@ -196,7 +201,9 @@ func (o *module) prime(r *recvReq) {
 		if r.step > 0 {
 			n = min(n, r.step)
 		}
+		mark := o.tr.transferBegin(r.life, traceRegister, n)
 		mem, err := r.path.Reg.Register(unsafe.Add(r.Buf.Addr(), off), n)
+		o.tr.transferEnd(mark)
 		if err != nil {
 			o.stats.CopyFallback++
 			var flags uint8

@@ -66,6 +66,7 @@ func newMixedWorld(t testing.TB, s *btltest.Script, hold bool, opts []Options, a
 		}
 		w.ranks = append(w.ranks, &rank{r, newModule(r.Env, m, opts[i]), map[uint32]*core.Comm{}})
 	}
+	w.traceWorld(t)
 	for _, r := range w.ranks {
 		r.addComm(t, 0)
 	}

@@ -22,6 +22,8 @@ static const struct test tests[] = {
 	{ "bw", "Bandwidth(MB/s)", measure_bw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 0, 0, 0, 0 },
 	{ "bibw", "Bandwidth(MB/s)", measure_bibw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 0, 0, 0, 0 },
 	{ "mbw_mr", "MB/s", measure_mbw_mr, NULL, 1, 4194304, 1000, 10, 50, 2, 2, 1, 0, 0, 1, { "Messages/s" } },
+	{ "overlap", "Overall(us)", NULL, run_overlap, 65536, 4194304, 5000, 200, 200, 20, 2, 1, 0, 0, 0,
+	  { "Compute(us)", "Pure Comm.(us)", "Overlap(%)" } },
 	{ "match_depth", "us/message", measure_match_depth, NULL, 1, 8192, 20, 2, 20, 2, 2, 0, 0, 0, 0 },
 	{ "ddt", "Latency(us)", NULL, run_ddt, 1, 1048576, 1000, 50, 200, 10, 2, 0, 0, 0, 0,
 	  { "Hand-packed(us)", "Checksum" }, "Layout:Size", 24 },

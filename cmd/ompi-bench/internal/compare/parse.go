@@ -15,7 +15,7 @@ import (
 
 // point is one thing that a test measures; sides are compared point by point.
 type point struct {
-	what string // a layout of ddt, a phase of a non-blocking collective, else ""
+	what string // a layout of ddt, a phase of a test of overlap, else ""
 	size int64
 	sum  string // checksum of the bytes sent, where the test has one: other bytes are another point
 }
@@ -74,7 +74,7 @@ func parseLine(values map[point]float64, f []string, t suite.Test) bool {
 	case t.Layouts:
 		name, size, named := strings.Cut(f[0], ":")
 		return named && len(f) == 4 && enter(point{what: name, sum: f[3]}, size, 1)
-	case t.Form == suite.NonBlocking:
+	case t.Overlap:
 		return enter(point{what: suite.Overall}, f[0], 1) && enter(point{what: suite.Pure}, f[0], 3) && enter(point{what: suite.Overlap}, f[0], 4)
 	}
 	return enter(point{}, f[0], 1)

@@ -32,9 +32,9 @@ func colours() []color.RGBA {
 }
 
 // Plot draws a result: a line for each series over sizes on a log2 axis, dots where several layouts have a size, or bars when there
-// are no sizes. Of a non-blocking collective it draws both together. The format follows from the name's ending, .svg or .png.
+// are no sizes. Of a test of overlap it draws both together. The format follows from the name's ending, .svg or .png.
 func Plot(path string, t suite.Test, r Result) error {
-	if t.Form == suite.NonBlocking {
+	if t.Overlap {
 		r.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(r Row) bool { return r.Case != "" && r.Case != suite.Overall })
 	}
 	p := plot.New()

@@ -64,10 +64,10 @@ func (c Collective) TestName(f Form) string {
 	return c.Name
 }
 
-// OverlapColumns are the headings behind the first column of a non-blocking test, whose value is the time of both together.
+// OverlapColumns are the headings behind the first column of a test of overlap, whose value is the time of both together.
 func OverlapColumns() []string { return []string{"Compute(us)", "Pure Comm.(us)", "Overlap(%)"} }
 
-// A comparison tells three things of a non-blocking test apart: both together, the communication alone, the part of it that is hidden.
+// A comparison tells three things of such a test apart: both together, the communication alone, the part of it that is hidden.
 const (
 	Overall = "overall"
 	Pure    = "pure"
@@ -83,7 +83,7 @@ func tests(f Form) []Test {
 			Small: Loop{5000, 200}, Large: Loop{200, 20},
 		}
 		if f == NonBlocking {
-			t.Title, t.More = "Overall(us)", OverlapColumns()
+			t.Title, t.More, t.Overlap = "Overall(us)", OverlapColumns(), true
 		}
 		if c.Least > 0 {
 			t.Min, t.Max = c.Least, 1<<20

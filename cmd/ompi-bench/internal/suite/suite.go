@@ -50,6 +50,7 @@ type Test struct {
 	Once         bool // no loop: the test has its own course
 	Wall         bool // compare takes the wall time of the whole launch
 	Layouts      bool // a row for each layout of package patterns, of -m bytes, instead of each size
+	Overlap      bool // communication is started, computed beside and waited for: the columns of OverlapColumns
 	Form         Form
 	Collective   Collective // of a test with a Form
 	More         []string   // headings of further columns
@@ -67,6 +68,10 @@ func All() []Test {
 		{Name: "bw", Title: "Bandwidth(MB/s)", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2},
 		{Name: "bibw", Title: "Bandwidth(MB/s)", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2},
 		{Name: "mbw_mr", Title: "MB/s", Unit: mb, HigherBetter: true, Min: 1, Max: 4 << 20, Small: bw, Large: bwL, MinRanks: 2, EvenRanks: true, Rate: true},
+		{
+			Name: "overlap", Title: "Overall(us)", Unit: us, Min: 64 << 10, Max: 4 << 20, Small: Loop{5000, 200}, Large: Loop{200, 20},
+			MinRanks: 2, EvenRanks: true, Overlap: true, More: OverlapColumns(),
+		},
 		{Name: "match_depth", Title: "us/message", Unit: us, Size: "Depth", Min: 1, Max: 8192, Small: Loop{20, 2}, MinRanks: 2},
 		{
 			Name: "ddt", Title: "Latency(us)", Unit: us, Size: "Layout:Size", Min: 1, Max: 1 << 20, Small: Loop{1000, 50}, Large: Loop{200, 10},

@@ -105,13 +105,13 @@ func TestChecks(t *testing.T) {
 
 func TestForms(t *testing.T) {
 	for name, want := range map[string]Form{
-		"latency": NotCollective, "reduce_scatter": Blocking, "ireduce_scatter": NonBlocking, "reduce_scatter_persistent": Persistent,
+		"latency": NotCollective, "overlap": NotCollective, "reduce_scatter": Blocking, "ireduce_scatter": NonBlocking, "reduce_scatter_persistent": Persistent,
 	} {
 		test, err := Lookup(name)
 		if err != nil || test.Form != want || want != NotCollective && test.Collective.Name != "reduce_scatter" {
 			t.Errorf("%s: %+v, %v", name, test, err)
 		}
-		if (len(test.More) == 3) != (want == NonBlocking) {
+		if (len(test.More) == 3) != (want == NonBlocking || name == "overlap") || test.Overlap != (len(test.More) == 3) {
 			t.Errorf("%s has the further columns %q", name, test.More)
 		}
 	}
