@@ -48,6 +48,7 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 	if r := m.posted.take(h.source, h.tag); r != nil {
 		o.stats.Matches++
 		o.beginLong(r, peer, frame, h.source, h.tag, x, payload)
+		o.came(peer, costOf(int64(len(payload))))
 	} else {
 		o.wait(m, o.store(peer, &h, frame, &x, payload))
 	}

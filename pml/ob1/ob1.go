@@ -34,6 +34,7 @@ type Options struct {
 
 	EarlyMessages int   `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
 	EarlyBytes    int64 `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	Unexpected    int64 `mca:"unexpected_bytes" default:"64m" min:"0" level:"4" unit:"bytes" help:"what messages that have not matched may hold of this rank's memory, all peers together; senders wait beyond it, unless a receive waits for what they keep back; at least 2k for each rank of the job; 0: no limit"`
 	Checksum      bool  `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
 }
 
@@ -92,22 +93,26 @@ type Stats struct {
 	CopyFallback  uint64 // reads of a sender's memory that failed and were replaced by fragments
 
 	ChecksumErrors uint64 // payloads that were not what their sender summed
+
+	Credit CreditStats
 }
 
 type module struct {
-	env    *btl.Env
-	engine *progress.Engine
-	bml    bml.Manager
-	opt    Options
-	procs  []*core.Proc
-	peers  []*peer    // by job rank; nil until first used
-	chans  []*channel // by channel id
-	ids    idTable
-	stray  map[uint32][]*message
-	early  []early // by job rank
-	late   map[place]*recvReq
-	out    outQueue
-	stats  Stats
+	env      *btl.Env
+	engine   *progress.Engine
+	bml      bml.Manager
+	opt      Options
+	procs    []*core.Proc
+	peers    []*peer    // by job rank; nil until first used
+	chans    []*channel // by channel id
+	ids      idTable
+	stray    map[uint32][]*message
+	early    []early // by job rank
+	late     map[place]*recvReq
+	credit   credits
+	starveds int // messages of this rank that are kept back for want of credit
+	out      outQueue
+	stats    Stats
 
 	arch    datatype.Arch // in which this rank sends, resolved
 	extends bool          // its frames are extended ones
@@ -151,6 +156,10 @@ type peer struct {
 	parked ctlList // control frames that a broken path did not take; they wait for another, or the peer's end
 
 	differs bool // in architecture; known to ranks that are not little-endian
+
+	left     int64 // credit at the peer: granted, less the cost of all first frames
+	granted  int64
+	starving []*starving
 }
 
 // channel is a message space: one context of a communicator.
@@ -163,6 +172,8 @@ type channel struct {
 	probes []*probe
 	taken  []*message  // by matched probes; announced messages only
 	fault  *core.Error // nothing works any more
+
+	settling bool // all that was sent to it is wanted
 }
 
 // rankState is one member of a channel's communicator.
@@ -182,6 +193,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 		env.Dispatch.Handlers[tagOf(t)] = h
 	}
 	o.extend()
+	o.credit.init(o)
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)
 	o.out.source.Off()
@@ -195,7 +207,11 @@ func (o *module) MaxTag() int        { return pml.PairTags - 1 }
 func (o *module) MaxContext() uint32 { return 1<<16 - 1 }
 
 // Stats gives a copy of the counters. The token is held.
-func (o *module) Stats() Stats { return o.stats }
+func (o *module) Stats() Stats {
+	s := o.stats
+	s.Credit = o.credit.stats
+	return s
+}
 
 // AddComm implements pml.Module.
 func (o *module) AddComm(c *core.Comm) error {
@@ -256,7 +272,15 @@ func (o *module) DelComm(c *core.Comm) {
 
 // connect gives the peer of a rank, resolving its endpoint at first use; the error is for the operation that wanted it.
 func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
-	proc := m.comm.Procs[rank]
+	p, err := o.reach(m.comm.Procs[rank], rank)
+	if err == nil {
+		m.ranks[rank].peer = p
+	}
+	return p, err
+}
+
+// reach is connect for a process; errors name it as rank.
+func (o *module) reach(proc *core.Proc, rank int) (*peer, *core.Error) {
 	if err := proc.Failed(); err != nil {
 		return nil, peerError(err, rank)
 	}
@@ -273,14 +297,14 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 		if err := proc.Failed(); err != nil { // found while connecting
 			return nil, peerError(err, rank)
 		}
-		p = &peer{proc: proc, ep: ep}
+		grant := o.credit.grantTo(proc.Rank)
+		p = &peer{proc: proc, ep: ep, left: grant, granted: grant}
 		if err := o.meet(p); err != nil {
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
 		o.resolve(p)
 		o.peers[proc.Rank] = p
 	}
-	m.ranks[rank].peer = p
 	return p, nil
 }
 
@@ -295,12 +319,15 @@ func peerError(e *core.Error, rank int) *core.Error {
 }
 
 // Quiet implements pml.Module.
-func (o *module) Quiet() bool { return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 }
+func (o *module) Quiet() bool {
+	return o.out.n == 0 && o.starveds == 0 && o.ids.live == 0 && o.nFree.frags == 0
+}
 
 // Close implements pml.Module.
 func (o *module) Close() error {
 	o.closed = true
 	o.engine.RemovePoller(&o.out)
+	o.credit.rest()
 	for _, p := range o.peers {
 		if p != nil {
 			o.dropParked(p)

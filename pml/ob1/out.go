@@ -22,6 +22,7 @@ type outItem struct {
 type outList struct {
 	head, tail *outItem
 	active     bool // among outQueue.peers
+	starving   bool // of a peer that gives no credit; nothing here waits for room
 }
 
 type outQueue struct {
@@ -34,13 +35,7 @@ type outQueue struct {
 // add queues an item behind the others for p.
 func (q *outQueue) add(p *peer, it *outItem) {
 	l := &p.queue
-	it.list, it.prev, it.next = l, l.tail, nil
-	if l.tail == nil {
-		l.head = it
-	} else {
-		l.tail.next = it
-	}
-	l.tail = it
+	l.push(it)
 	q.n++
 	q.o.stats.Retries++
 	q.o.engine.Busy(1)
@@ -49,6 +44,16 @@ func (q *outQueue) add(p *peer, it *outItem) {
 		l.active = true
 		q.peers = append(q.peers, p)
 	}
+}
+
+func (l *outList) push(it *outItem) {
+	it.list, it.prev, it.next = l, l.tail, nil
+	if l.tail == nil {
+		l.head = it
+	} else {
+		l.tail.next = it
+	}
+	l.tail = it
 }
 
 // drop takes an item out, if it is queued.
@@ -68,6 +73,10 @@ func (q *outQueue) drop(it *outItem) {
 		it.next.prev = it.prev
 	}
 	it.list, it.prev, it.next = nil, nil, nil
+	if l.starving {
+		q.o.starveds--
+		return
+	}
 	if q.n--; q.n == 0 {
 		q.source.Off()
 	}
@@ -121,7 +130,7 @@ func (it *outItem) failed(o *module, err error) {
 	o.giveBack(it.c)
 }
 
-// ctl is a control frame: ACK or FIN.
+// ctl is a control frame: ACK, FIN, LOST, CREDIT or STARVE.
 type ctl struct {
 	frag btl.Frag
 	item outItem

@@ -124,6 +124,8 @@ func (o *module) pathFailed(s *sendReq, path *bml.Path, err error) {
 		s.failure = o.pathError(s.dest, path, err)
 		c := o.newCtl(s.peer)
 		putLost(&c.frag, s.frag.Hdr[:matchSize], s.id)
+		c.frag.Hdr[1] = s.lostFlags()
+		s.cost = 0
 		o.sendCtl(c)
 	}
 	o.sendFailed(s, err)
@@ -167,6 +169,7 @@ func (x *lostHandler) Receive(peer int, hdr, _ []byte) {
 	if r := m.posted.take(h.source, h.tag); r != nil {
 		o.stats.Matches++
 		o.deliverLost(r, h.source, h.tag)
+		o.came(peer, lostCost(h.flags))
 	} else {
 		o.wait(m, o.store(peer, &h, typeLost, &rndv{sendID: id}, nil))
 	}

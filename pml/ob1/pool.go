@@ -162,6 +162,7 @@ type message struct {
 	ext     ext
 	payload []byte // what came with the header
 	class   int    // of payload's memory
+	cost    int64  // see costOf
 	ch      *channel
 }
 
@@ -179,6 +180,7 @@ func (o *module) newMsg(payload []byte) *message {
 }
 
 func (o *module) freeMsg(s *message) {
+	o.credit.drop(s)
 	o.payloads.give(s.payload, s.class)
 	*s = message{next: o.msgs}
 	o.msgs = s

@@ -129,6 +129,9 @@ func (o *module) post(r *recvReq, m *channel, buf core.Buffer, source, tag int) 
 		return
 	}
 	m.posted.add(r)
+	if len(o.credit.starved) != 0 {
+		o.credit.wake()
+	}
 }
 
 // cannotCome is why no message from source will come any more, nil while one may.
@@ -161,6 +164,9 @@ func (o *module) deliverMsg(r *recvReq, s *message) {
 		o.deliver(r, s.source, s.tag, s.payload)
 	}
 	o.freeMsg(s)
+	if len(o.credit.pending) != 0 {
+		o.credit.payAll()
+	}
 }
 
 // deliver completes a receive with a whole eager message.
@@ -198,6 +204,9 @@ func truncated(r *recvReq, n int64) *core.Error {
 // arrived puts a first frame in sequence. It returns the channel when the frame is the next of its sender and should be matched
 // now; otherwise the frame has been stored or refused.
 func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byte) *channel {
+	if o.overdrawn(peer) {
+		return nil
+	}
 	if int(h.ctx) >= len(o.chans) || o.chans[h.ctx] == nil {
 		if h.ctx > o.MaxContext() || h.source < 0 {
 			o.refuse(peer)
@@ -301,6 +310,11 @@ func (o *module) store(peer int, h *match, frame uint8, x *rndv, payload []byte)
 	if x != nil {
 		s.length, s.sendID, s.handle, s.ext = x.length, x.sendID, x.handle, x.ext
 	}
+	s.cost = costOf(int64(len(payload)))
+	if frame == typeLost {
+		s.cost = lostCost(h.flags)
+	}
+	o.credit.keep(s)
 	return s
 }
 
@@ -326,6 +340,7 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 					rs.expected++
 					o.stats.Matches++
 					o.deliver(r, int32(source), int32(h1>>32), payload)
+					o.came(peer, costOf(int64(len(payload))))
 					return
 				}
 			}
@@ -339,6 +354,7 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 	if r := m.posted.take(h.source, h.tag); r != nil {
 		o.stats.Matches++
 		o.deliver(r, h.source, h.tag, payload)
+		o.came(peer, costOf(int64(len(payload))))
 	} else {
 		o.wait(m, o.store(peer, &h, typeMatch, nil, payload))
 	}
@@ -382,6 +398,7 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 func (x *matchHandler) Placed(peer int, hdr []byte, n int, err error) {
 	o := x.o
 	h := parseMatch(hdr)
+	o.came(peer, costOf(int64(n)))
 	if at := (place{peer, h.ctx}); len(o.late) > 0 && o.late[at] != nil {
 		r := o.late[at]
 		delete(o.late, at)

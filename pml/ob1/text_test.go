@@ -71,6 +71,15 @@ func frameText(line string) string {
 	case typeFrag:
 		id, off := parseFrag(h)
 		return fmt.Sprintf("%sFRAG receive %s offset %d%s", s, idText(id), off, load)
+	case typeCredit:
+		ctx, granted := parseCredit(h)
+		if ctx != anyContext {
+			load += fmt.Sprintf(" for context %d", ctx)
+		}
+		return fmt.Sprintf("%sCREDIT granted %d%s", s, granted, load)
+	case typeStarve:
+		ctx, source, granted := parseStarve(h)
+		return fmt.Sprintf("%sSTARVE context %d source %d granted %d%s", s, ctx, source, granted, load)
 	case typeFin:
 		id, n := parseFin(h)
 		return fmt.Sprintf("%sFIN send %s bytes %d%s", s, idText(id), n, load)
