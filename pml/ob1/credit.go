@@ -64,6 +64,7 @@ type account struct {
 	limit   int64 // due that is given back
 	window  int64
 	loan    int64 // beyond the window
+	step    int64 // of the next loan; doubled while nothing matches
 	granted int64 // in all
 	kept    int64 // cost of what is kept of the peer
 	waits   bool  // in credits.pending
@@ -138,7 +139,7 @@ func (c *credits) open(first, budget, n int64) {
 	c.free = max(budget-n*c.share, 0)
 	c.accounts = make([]account, n)
 	for i := range c.accounts {
-		c.accounts[i] = account{window: first, granted: first, limit: first / 2}
+		c.accounts[i] = account{window: first, granted: first, limit: first / 2, step: smallCost}
 		if first >= c.share {
 			c.accounts[i].limit = first / 4
 		}
@@ -225,6 +226,9 @@ func (c *credits) payAll() int {
 // pay grants a peer anew what it is due, and a larger window where it may have one. It reports false when there is nothing to grant.
 func (c *credits) pay(peer int, ctx uint32) bool {
 	f := &c.accounts[peer]
+	if f.due > 0 {
+		f.step = smallCost
+	}
 	back := min(f.loan, f.due)
 	f.loan -= back
 	grant := f.due - back
@@ -249,12 +253,13 @@ func (c *credits) pay(peer int, ctx uint32) bool {
 	return true
 }
 
-// lend grants a peer a step beyond its window, for messages of one context.
+// lend grants a peer a step beyond its window, for messages of one context: first what one of them costs at least, so that little else of
+// the peer's comes with it.
 func (c *credits) lend(peer int, ctx uint32) {
 	f := &c.accounts[peer]
-	step := min(max(f.window/2, firstMin), loanMost)
-	f.loan += step
-	f.granted += step
+	f.loan += f.step
+	f.granted += f.step
+	f.step = min(2*f.step, loanMost)
 	c.stats.Loans++
 	c.tell(peer, ctx)
 }
