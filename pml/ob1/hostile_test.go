@@ -171,6 +171,9 @@ func FuzzFrames(f *testing.F) {
 		s.Gets = len(program) > 0 && program[0]&1 != 0
 		bit := func(k int) bool { return len(program) > 0 && program[0]>>k&1 != 0 }
 		opts, archs := []Options{{Depth: 2, Checksum: bit(2)}, {Depth: 2, Checksum: bit(3)}}, make([]datatype.Arch, 2)
+		if bit(6) {
+			opts[0].Unexpected, opts[1].Unexpected = 4<<10, 4<<10
+		}
 		for i := range archs {
 			if bit(4 + i) {
 				archs[i] = datatype.ArchBig
@@ -253,8 +256,8 @@ func (h *hostile) frame(r *rank) {
 	num := func() int64 {
 		return []int64{0, 1, 8, 100, 300, 700, 1500, -1, 1 << 62, -1 << 63}[h.next()%10]
 	}
-	kind := h.next()%7 + 1
-	more := h.next()%4 == 0 && kind != typeAck && kind != typeFin && kind != typeLost // extended
+	kind := []int{typeMatch, typeRndv, typeRget, typeAck, typeFrag, typeFin, typeLost, typeCredit, typeStarve}[h.next()%9]
+	more := h.next()%4 == 0 && kind != typeAck && kind < typeFin // extended
 	var hdr []byte
 	switch kind {
 	case typeAck:
@@ -263,6 +266,10 @@ func (h *hostile) frame(r *rank) {
 		})
 	case typeFrag:
 		hdr = header(func(f *btl.Frag) { putFrag(f, id(), num()) })
+	case typeCredit:
+		hdr = header(func(f *btl.Frag) { putCredit(f, uint32(h.next()%4), num()+int64(h.next())*256) })
+	case typeStarve:
+		hdr = header(func(f *btl.Frag) { putStarve(f, uint32(h.next()%4), uint32(h.next()%3), num()+int64(h.next())*256) })
 	case typeFin:
 		hdr = header(func(f *btl.Frag) { putFin(f, id(), num()) })
 	default:
