@@ -171,6 +171,26 @@ func probeRank(w *ompi.Comm) error {
 	return nil
 }
 
+// leftRank frees a communicator on which more was sent than there is credit for, and nothing received.
+func leftRank(w *ompi.Comm) error {
+	for range 3 {
+		c, err := w.Dup()
+		if err != nil {
+			return err
+		}
+		var reqs []ompi.Request
+		if w.Rank() != 0 {
+			for range 500 {
+				reqs = append(reqs, c.Isend(ompi.Slice(make([]byte, 8)), 0, 1))
+			}
+		}
+		if err := errors.Join(c.Free(), ompi.WaitAll(reqs...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func tight(btl string, budget string) []string {
 	return []string{"btl", "self," + btl, "pml_ob1_unexpected_bytes", budget}
 }
@@ -213,6 +233,7 @@ func TestBehindFlood(t *testing.T) {
 				}
 			})
 		}
+		t.Run(btl+"/free", func(t *testing.T) { job(t, 4, leftRank, withParams(words)...) })
 		t.Run(btl+"/probes", func(t *testing.T) { job(t, 2, probeRank, withParams(words)...) })
 	}
 }

@@ -43,9 +43,9 @@ const (
 	firstMin  = 4 * smallCost
 	firstMost = 16 << 10 // and each with no more and no less than these
 
-	wide     = 1 << 20  // windows are not doubled beyond this
-	loanMost = 64 << 10 // largest step of a loan
-	patience = 8        // passes that a starving peer waits for the ordinary return of credit
+	wide     = 1 << 20 // windows are not doubled beyond this
+	loanMost = 1 << 20 // largest step of a loan
+	patience = 8       // passes that a starving peer waits for the ordinary return of credit
 )
 
 const anyContext = math.MaxUint32
@@ -272,6 +272,9 @@ func (c *credits) tell(peer int, ctx uint32) {
 		return // it is dead; else the next frame says this, too
 	}
 	if x := f.frame; x != nil && x.peer == p && x.item.list != nil && x.frag.Tag == tagOf(typeCredit) {
+		if ctx == anyContext {
+			ctx, _ = parseCredit(x.frag.Header())
+		}
 		putCredit(&x.frag, ctx, f.granted) // the last one still waits for room
 		return
 	}

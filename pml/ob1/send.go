@@ -96,6 +96,9 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
 	o.engine.Lock()
 	r := o.isend(ch, &buf, dest, tag, mode)
+	if o.starveds != 0 { // who only posts sends would never hear of new credit
+		o.engine.TryPoll()
+	}
 	o.engine.Unlock()
 	return r
 }

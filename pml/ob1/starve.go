@@ -74,7 +74,9 @@ func (x *creditHandler) Receive(peer int, hdr, _ []byte) {
 // feed sends what a peer has granted credit for, messages of ctx first, and says where that was not enough.
 func (o *module) feed(p *peer, ctx uint32) {
 	if i := slices.IndexFunc(p.starving, func(q *starving) bool { return q.ch.id == ctx }); i >= 0 {
-		o.feedOne(p, p.starving[i])
+		q := p.starving[i]
+		p.starving = append(slices.Delete(p.starving, i, i+1), q) // others first, next time
+		o.feedOne(p, q)
 	}
 	for len(p.starving) > 0 && p.left >= smallCost {
 		o.feedOne(p, p.starving[0])
