@@ -26,18 +26,18 @@ func (o *module) starve(s *sendReq, h0, h1 uint64) {
 	s.state, s.proto = sendFirst, protoEager
 	o.credit.stats.Starved++
 	o.starveds++
-	i := slices.IndexFunc(p.starving, func(q *starving) bool { return q.ch == s.ch })
-	if i < 0 {
-		i = len(p.starving)
-		q := &starving{ch: s.ch}
-		q.list.starving = true
-		p.starving = append(p.starving, q)
-		o.sayStarving(p, q)
+	if i := slices.IndexFunc(p.starving, func(q *starving) bool { return q.ch == s.ch }); i >= 0 {
+		p.starving[i].list.push(&s.item)
+		return
 	}
-	p.starving[i].list.push(&s.item)
+	q := &starving{ch: s.ch}
+	q.list.starving = true
+	q.list.push(&s.item)
+	p.starving = append(p.starving, q)
+	o.sayStarving(p, q) // last: the peer may be found dead
 }
 
-// sayStarving tells a peer once for each grant.
+// sayStarving tells a peer, once for each grant, that messages of a context are kept back.
 func (o *module) sayStarving(p *peer, q *starving) {
 	c := o.newCtl(p)
 	putStarve(&c.frag, q.ch.id, uint32(q.ch.comm.MyRank), p.granted)
