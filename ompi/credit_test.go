@@ -191,6 +191,24 @@ func leftRank(w *ompi.Comm) error {
 	return nil
 }
 
+// selfRank sends itself more than any budget with sends that block: the memory is its own.
+func selfRank(w *ompi.Comm) error {
+	const many = 5000
+	b := make([]byte, 100)
+	for i := range many {
+		b[0] = byte(i)
+		if err := w.Send(ompi.Slice(b), w.Rank(), 1); err != nil {
+			return err
+		}
+	}
+	for i := range many {
+		if _, err := w.Recv(ompi.Slice(b), w.Rank(), 1); err != nil || b[0] != byte(i) {
+			return fmt.Errorf("message %d: %d, %w", i, b[0], err)
+		}
+	}
+	return nil
+}
+
 func tight(btl string, budget string) []string {
 	return []string{"btl", "self," + btl, "pml_ob1_unexpected_bytes", budget}
 }
@@ -216,6 +234,12 @@ func TestFlood(t *testing.T) {
 				t.Errorf("the ranks say %q", out)
 			}
 		})
+	}
+}
+
+func TestFloodOneself(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		job(t, n, selfRank, withParams(tight("sm", "64k"))...)
 	}
 }
 

@@ -133,11 +133,8 @@ func TestCreditConserved(t *testing.T) {
 		s.Gets = rapid.Bool().Draw(rt, "gets")
 		budget := rapid.SampledFrom([]int64{6 << 10, 24 << 10, 96 << 10}).Draw(rt, "budget")
 		w := newWorld(t, n, s, Options{Depth: 2, Unexpected: budget}, false)
+		first := rapid.SampledFrom([]int64{1024, 2048}).Draw(rt, "first")
 		for _, r := range w.ranks {
-			r.o.credit.open(rapid.SampledFrom([]int64{1024, 2048}).Draw(rt, "first"), budget, n)
-		}
-		first := w.ranks[0].o.credit.first
-		for _, r := range w.ranks { // all compute the same
 			r.o.credit.open(first, budget, n)
 		}
 		type sent struct {
