@@ -377,6 +377,11 @@ func (i *Instance) finalize() error {
 	}
 	var err error
 	if i.job.Size() > 1 && i.fatal.Load() == nil {
+		if f, ok := i.pml.(pml.Finisher); ok {
+			i.engine.Lock()
+			f.Finishing()
+			i.engine.Unlock()
+		}
 		err = i.world.coll.Finish.Finish()
 		i.finalizing.Store(true)
 		if errors.Is(err, ErrProcFailed) {

@@ -47,7 +47,7 @@ func TestMetamorphic(t *testing.T) {
 		}
 	}
 	for _, way := range []string{"sm", "tcp", "sm-copy", "rndv", "rget", "put", "pipeline", "coop"} {
-		for _, eager := range []string{"0", "1", "", "1m"} {
+		for _, eager := range []string{"0", "1", "", "1m", "poor"} {
 			btl, wish := way, ""
 			if way != "sm" && way != "tcp" && way != "sm-copy" {
 				if eager != "" {
@@ -56,7 +56,11 @@ func TestMetamorphic(t *testing.T) {
 				btl, wish = "sm", way
 			}
 			params := []string{"btl", "self," + strings.TrimSuffix(btl, "-copy")}
-			if eager != "" {
+			switch eager {
+			case "":
+			case "poor": // as little credit as can be
+				params = append(params, "pml_ob1_unexpected_bytes", "1")
+			default:
 				params = append(params, "btl_self_eager_limit", eager, "btl_"+strings.TrimSuffix(btl, "-copy")+"_eager_limit", eager)
 			}
 			if btl == "sm-copy" {

@@ -93,7 +93,7 @@ func TestCountersOfAKnownExchange(t *testing.T) {
 		"pml_messages_received eager": 7, "pml_bytes_received eager": 2040,
 		"pml_messages_received rget": 1, "pml_bytes_received rget": bigMessage,
 		"pml_messages_received rndv": 2, "pml_bytes_received rndv": bigMessage + 8,
-		"pml_matches": 10, "pml_unexpected": 1,
+		"pml_matches": 10, "pml_unexpected": 1, "pml_kept_bytes": 512, "pml_released_bytes": 512, "pml_kept_highest_bytes": 512,
 		// The start signal, an ACK for each rndv, a FIN for the rget.
 		"btl_messages_sent sm process": 4, "btl_bytes_sent sm process": 8,
 		"btl_gets sm process": 1, "btl_get_bytes sm process": bigMessage,

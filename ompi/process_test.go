@@ -25,6 +25,8 @@ var roles = map[string]func(world *ompi.Comm) error{
 	"requests-failed":    requestsFailedRank,
 	"creations-death":    creationsDeathRank,
 	"collectives-failed": collectivesFailedRank,
+	"flood":              floodRank,
+	"deep":               deepRank,
 }
 
 func TestMain(m *testing.M) {

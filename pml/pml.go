@@ -47,6 +47,10 @@ type LimitsUser interface{ LimitsChanged() }
 // instance is cancelled.
 type Canceller interface{ Cancelled(err *core.Error) }
 
+// Finisher is a Module that tells peers things which they do not wait for. Finishing ends that, with the token held: the instance begins
+// to finalize.
+type Finisher interface{ Finishing() }
+
 // Module is an open PML. A channel is a communicator's message space: &comm.P2P or &comm.Inner. ProcNull is handled above.
 // Errors are *core.Error with their class; what they concern (Op, Comm) is filled in above.
 //

@@ -27,6 +27,7 @@ var roles = map[string]func(world *ompi.Comm, args []string) error{
 	"large":       largeRole,
 	"idle":        idleRole,
 	"pingpong":    pingPongRole,
+	"flood":       floodRole,
 	"nested":      nestedRole,
 	"twice":       twiceRole,
 }

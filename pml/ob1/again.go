@@ -173,7 +173,7 @@ func (x *matchHandler) Reclaim(peer int, hdr, payload []byte) {
 	s.ch, s.dest, s.tag, s.mode = m, dest, h.tag, 0
 	s.peer, s.path, s.via = p, p.path, nil
 	s.total, s.id, s.pending, s.ended, s.failure, s.redo = int64(len(mem)), 0, 0, false, nil, s.redo[:0]
-	s.want, s.todo, s.head, s.resent = -1, s.todo[:0], 0, false
+	s.want, s.todo, s.head, s.resent, s.cost = -1, s.todo[:0], 0, false, costOf(int64(len(payload)))
 	s.asked.reset()
 	s.proto, s.state = protoEager, sendRndv
 	s.item.s = s
@@ -228,6 +228,7 @@ func (o *module) comesAgain(m *channel, peer int, h *match, frame uint8, x *rndv
 		if c.seq == h.seq {
 			rs.cut = slices.Delete(rs.cut, i, i+1)
 			s := o.store(peer, h, frame, x, payload)
+			o.credit.exempt(s)
 			o.deliverMsg(c.r, s)
 			return
 		}
@@ -237,6 +238,7 @@ func (o *module) comesAgain(m *channel, peer int, h *match, frame uint8, x *rndv
 	case rs.placing != nil && rs.placingSeq == h.seq:
 		if rs.spare == nil { // the first may break off yet
 			rs.spare = o.store(peer, h, frame, x, payload)
+			o.credit.exempt(rs.spare)
 			rs.spare.ch = m
 		}
 	case frame == typeRndv && h.flags&flagAgain != 0 && !o.announced(m, rs, peer, x.sendID):

@@ -4,7 +4,8 @@ import "fmt"
 
 // What comes before its turn is kept: messages of communicators that this rank has not made yet, and messages that overtook others of
 // their sender. A peer in order has few of them, or as many as it can send while this rank makes a communicator; one that is not
-// could eat the memory. So they are bounded for each peer.
+// could eat the memory. So they are bounded for each peer; who keeps to its credit (credit.go) never comes to the bound, since it
+// is no less than the credit.
 
 // early counts what is kept of one peer.
 type early struct {
@@ -17,9 +18,9 @@ func (o *module) keepEarly(peer, n int) bool {
 	e := &o.early[peer]
 	var limit string
 	switch {
-	case o.opt.EarlyMessages > 0 && e.messages >= o.opt.EarlyMessages:
+	case o.opt.EarlyMessages > 0 && e.messages >= max(o.opt.EarlyMessages, int(o.credit.mayHold(peer)/smallCost)):
 		limit = fmt.Sprintf("pml_ob1_early_messages is %d", o.opt.EarlyMessages)
-	case o.opt.EarlyBytes > 0 && e.bytes+int64(n) > o.opt.EarlyBytes:
+	case o.opt.EarlyBytes > 0 && e.bytes+int64(n) > max(o.opt.EarlyBytes, o.credit.mayHold(peer)):
 		limit = fmt.Sprintf("pml_ob1_early_bytes is %d", o.opt.EarlyBytes)
 	default:
 		e.messages++

@@ -173,6 +173,7 @@ func (x *extHandler) Receive(peer int, hdr, payload []byte) {
 		} else {
 			o.beginLong(r, peer, x.frame, h.source, h.tag, y, payload)
 		}
+		o.came(peer, costOf(int64(len(payload))))
 	} else {
 		o.wait(m, o.store(peer, &h, x.frame, &y, payload))
 	}

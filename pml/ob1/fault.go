@@ -15,6 +15,7 @@ func (o *module) ProcFailed(p *core.Proc) {
 			o.out.drop(it)
 			it.failed(o, failed)
 		}
+		o.failStarving(q, func(*sendReq) bool { return true }, failed)
 		o.dropParked(q)
 		o.peers[p.Rank] = nil
 	}
@@ -63,6 +64,7 @@ func (o *module) ProcFailed(p *core.Proc) {
 
 // Cancelled implements pml.Canceller.
 func (o *module) Cancelled(err *core.Error) {
+	o.failStarvingFreed(err)
 	o.endLongFreed(err, func(*peer) bool { return true })
 	for i := range o.ids.slots { // peers that have given up, too, may never answer
 		if r := o.ids.slots[i].recv; r != nil && r.over {
@@ -193,6 +195,7 @@ func (o *module) CommFailed(c *core.Comm) {
 				}
 				it = next
 			}
+			o.failStarving(p, func(s *sendReq) bool { return s.ch == m }, f.Err)
 		}
 	}
 }

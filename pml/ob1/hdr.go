@@ -19,7 +19,7 @@ import (
 //
 // Identifiers name a request in its owner's table: index and generation, never an address. source is the sender's rank in the
 // communicator; seq numbers the messages of one sender in one context, so that they match in order whatever way they came.
-// Extended forms of MATCH, RNDV, RGET and FRAG are in extend.go.
+// Extended forms of MATCH, RNDV, RGET and FRAG are in extend.go, CREDIT and STARVE in credit.go.
 const (
 	typeMatch = 1
 	typeRndv  = 2

@@ -174,6 +174,9 @@ func FuzzFrames(f *testing.F) {
 			return name
 		}
 		opts, archs := []Options{{Depth: 2, RecvDepth: 2, Checksum: bit(2), Protocol: wish(10)}, {Depth: 2, RecvDepth: 2, Checksum: bit(3), Protocol: wish(13)}}, make([]datatype.Arch, 2)
+		if bit(6) {
+			opts[0].Unexpected, opts[1].Unexpected = 4<<10, 4<<10
+		}
 		for i := range archs {
 			if bit(4 + i) {
 				archs[i] = datatype.ArchBig
@@ -270,7 +273,7 @@ func (h *hostile) frame(r *rank) {
 	num := func() int64 {
 		return []int64{0, 1, 8, 100, 300, 700, 1500, -1, 1 << 62, -1 << 63}[h.next()%10]
 	}
-	kind := [...]int{typeMatch, typeRndv, typeRget, typeAck, typeFrag, typeFin, typePut, typeDone}[h.next()%8]
+	kind := [...]int{typeMatch, typeRndv, typeRget, typeAck, typeFrag, typeFin, typePut, typeDone, typeCredit, typeStarve}[h.next()%10]
 	more := h.next()%4 == 0 && kind < len(plainSize) && plainSize[kind] > 0 // extended
 	var hdr []byte
 	switch kind {
@@ -280,6 +283,10 @@ func (h *hostile) frame(r *rank) {
 		})
 	case typeFrag:
 		hdr = header(func(f *btl.Frag) { putFrag(f, id(), num()) })
+	case typeCredit:
+		hdr = header(func(f *btl.Frag) { putCredit(f, uint32(h.next()%4), num()+int64(h.next())*256) })
+	case typeStarve:
+		hdr = header(func(f *btl.Frag) { putStarve(f, uint32(h.next()%4), uint32(h.next()%3), num()+int64(h.next())*256) })
 	case typeFin:
 		hdr = header(func(f *btl.Frag) { putFin(f, id(), num()) })
 	case typePut:

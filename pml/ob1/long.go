@@ -49,6 +49,7 @@ func (o *module) longArrived(peer int, frame uint8, size int, hdr, payload []byt
 	if r := m.posted.take(h.source, h.tag); r != nil {
 		o.stats.Matches++
 		o.beginLong(r, peer, frame, h.source, h.tag, x, payload)
+		o.came(peer, costOf(int64(len(payload))))
 	} else {
 		o.wait(m, o.store(peer, &h, frame, &x, payload))
 	}
@@ -171,6 +172,9 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 		o.resolve(s.peer)
 	}
 	s.answered(a.recvID)
+	if a.offset == 0 {
+		s.cheaper()
+	}
 	s.todo = append(s.todo, span{a.offset, a.offset + a.length})
 	o.tr.answered(s)
 	s.advance()

@@ -18,6 +18,13 @@ var (
 	againDesc         = &metrics.Desc{Name: "ompi_pml_sent_again_total", Help: "First and further fragments of messages sent again because their path broke."}
 	copyFallbacksDesc = &metrics.Desc{Name: "ompi_pml_copy_fallbacks_total", Help: "Ranges of messages copied in fragments because memory could not be registered, read or written."}
 	overruledDesc     = &metrics.Desc{Name: "ompi_pml_protocol_overruled_total", Help: "Messages that could not go as pml_ob1_protocol wishes."}
+	keptDesc          = &metrics.Desc{Name: "ompi_pml_kept_bytes_total", Help: "Memory taken for messages that could not be matched when they came; less the bytes released, what is kept now."}
+	releasedDesc      = &metrics.Desc{Name: "ompi_pml_released_bytes_total", Help: "Memory of such messages given back."}
+	highestDesc       = &metrics.Desc{Name: "ompi_pml_kept_highest_bytes_total", Help: "The most that such messages have held at a time; bounded by pml_ob1_unexpected_bytes."}
+	creditsDesc       = &metrics.Desc{Name: "ompi_pml_credits_total", Help: "Frames that returned eager credit to a peer."}
+	loansDesc         = &metrics.Desc{Name: "ompi_pml_credit_loans_total", Help: "Grants beyond a peer's window, since something waited for what it kept back."}
+	poorDesc          = &metrics.Desc{Name: "ompi_pml_without_credit_total", Help: "Eager messages announced without payload for want of credit."}
+	starvedDesc       = &metrics.Desc{Name: "ompi_pml_starved_total", Help: "Messages kept back by their sender for want of credit even to announce them."}
 	checksumErrDesc   = &metrics.Desc{Name: "ompi_pml_checksum_errors_total", Help: "Payloads that were damaged on their way, found with pml_ob1_checksum."}
 )
 
@@ -25,7 +32,7 @@ var (
 func (o *module) Describe() []*metrics.Desc {
 	return []*metrics.Desc{
 		sentDesc, sentBytesDesc, receivedDesc, receivedBytesDesc, matchesDesc, unexpectedDesc, outOfSequenceDesc, strayDesc, refusedDesc,
-		retriesDesc, againDesc, copyFallbacksDesc, overruledDesc, checksumErrDesc,
+		retriesDesc, againDesc, copyFallbacksDesc, overruledDesc, checksumErrDesc, keptDesc, releasedDesc, highestDesc, creditsDesc, loansDesc, poorDesc, starvedDesc,
 	}
 }
 
@@ -51,4 +58,12 @@ func (o *module) Metrics(emit metrics.Emit) {
 	emit(copyFallbacksDesc, s.CopyFallback)
 	emit(overruledDesc, s.Overruled)
 	emit(checksumErrDesc, s.ChecksumErrors)
+	c := &o.credit.stats
+	emit(keptDesc, c.KeptAll)
+	emit(releasedDesc, c.KeptAll-uint64(c.Kept))
+	emit(highestDesc, uint64(c.Highest))
+	emit(creditsDesc, c.Credits)
+	emit(loansDesc, c.Loans)
+	emit(poorDesc, c.Poor)
+	emit(starvedDesc, c.Starved)
 }

@@ -34,6 +34,7 @@ type Options struct {
 
 	EarlyMessages int    `mca:"early_messages" default:"262144" min:"0" level:"6" help:"messages of one peer that are kept because their communicator is not made here yet or earlier ones have not come; a peer that exceeds it counts as failed; 0: no limit"`
 	EarlyBytes    int64  `mca:"early_bytes" default:"256m" min:"0" level:"6" unit:"bytes" help:"what they may hold together"`
+	Unexpected    int64  `mca:"unexpected_bytes" default:"64m" min:"0" level:"4" unit:"bytes" help:"what messages that have not matched may hold of this rank's memory, all peers together; senders wait beyond it, unless a receive waits for what they keep back; at least 2k for each rank of the job; 0: no limit"`
 	RecvDepth     int    `mca:"recv_pipeline_depth" default:"4" min:"1" max:"1024" level:"5" settable:"true" help:"pieces of a receive buffer that may be registered for its sender to write at once"`
 	Protocol      string `mca:"protocol" default:"auto" enum:"auto|inline|eager|rndv|rget|put|pipeline|coop" level:"5" settable:"true" help:"how messages go: auto chooses, any other is taken where it is possible at all, else the nearest to it; ranks may differ, the sender's value holds"`
 	Checksum      bool   `mca:"checksum" default:"false" level:"4" help:"send a CRC32C with all data and check it where it arrives; must be the same in all ranks"`
@@ -101,23 +102,27 @@ type Stats struct {
 	Overruled     uint64 // messages sent otherwise than pml_ob1_protocol wishes
 
 	ChecksumErrors uint64 // payloads that were not what their sender summed
+
+	Credit CreditStats
 }
 
 type module struct {
-	env    *btl.Env
-	engine *progress.Engine
-	bml    bml.Manager
-	opt    Options
-	procs  []*core.Proc
-	peers  []*peer    // by job rank; nil until first used
-	chans  []*channel // by channel id
-	ids    idTable
-	stray  map[uint32][]*message
-	early  []early // by job rank
-	late   map[place]*recvReq
-	out    outQueue
-	stats  Stats
-	tr     *tracer // nil: nobody wants a trace
+	env      *btl.Env
+	engine   *progress.Engine
+	bml      bml.Manager
+	opt      Options
+	procs    []*core.Proc
+	peers    []*peer    // by job rank; nil until first used
+	chans    []*channel // by channel id
+	ids      idTable
+	stray    map[uint32][]*message
+	early    []early // by job rank
+	late     map[place]*recvReq
+	credit   credits
+	starveds int // messages of this rank that are kept back for want of credit
+	out      outQueue
+	stats    Stats
+	tr       *tracer // nil: nobody wants a trace
 
 	arch    datatype.Arch // in which this rank sends, resolved
 	extends bool          // its frames are extended ones
@@ -164,6 +169,10 @@ type peer struct {
 	parked ctlList // control frames that a broken path did not take; they wait for another, or the peer's end
 
 	differs bool // in architecture; known to ranks that are not little-endian
+
+	left     int64 // credit at the peer: granted, less the cost of all first frames
+	granted  int64
+	starving []*starving
 }
 
 // channel is a message space: one context of a communicator.
@@ -176,6 +185,8 @@ type channel struct {
 	probes []*probe
 	taken  []*message  // by matched probes; announced messages only
 	fault  *core.Error // nothing works any more
+
+	settling bool // all that was sent to it is wanted
 }
 
 // rankState is one member of a channel's communicator.
@@ -200,6 +211,7 @@ func newModule(env *btl.Env, b bml.Manager, opt Options) *module {
 	}
 	o.tr = newTracer(o, env)
 	o.extend()
+	o.credit.init(o)
 	o.engine.Lock()
 	o.out.source = o.engine.AddPoller(&o.out)
 	o.out.source.Off()
@@ -213,7 +225,11 @@ func (o *module) MaxTag() int        { return pml.PairTags - 1 }
 func (o *module) MaxContext() uint32 { return 1<<16 - 1 }
 
 // Stats gives a copy of the counters. The token is held.
-func (o *module) Stats() Stats { return o.stats }
+func (o *module) Stats() Stats {
+	s := o.stats
+	s.Credit = o.credit.stats
+	return s
+}
 
 // AddComm implements pml.Module.
 func (o *module) AddComm(c *core.Comm) error {
@@ -278,7 +294,15 @@ func (o *module) DelComm(c *core.Comm) {
 
 // connect gives the peer of a rank, resolving its endpoint at first use; the error is for the operation that wanted it.
 func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
-	proc := m.comm.Procs[rank]
+	p, err := o.reach(m.comm.Procs[rank], rank)
+	if err == nil {
+		m.ranks[rank].peer = p
+	}
+	return p, err
+}
+
+// reach is connect for a process; errors name it as rank.
+func (o *module) reach(proc *core.Proc, rank int) (*peer, *core.Error) {
 	if err := proc.Failed(); err != nil {
 		return nil, peerError(err, rank)
 	}
@@ -295,14 +319,14 @@ func (o *module) connect(m *channel, rank int) (*peer, *core.Error) {
 		if err := proc.Failed(); err != nil { // found while connecting
 			return nil, peerError(err, rank)
 		}
-		p = &peer{proc: proc, ep: ep}
+		grant := o.credit.grantTo(proc.Rank)
+		p = &peer{proc: proc, ep: ep, left: grant, granted: grant}
 		if err := o.meet(p); err != nil {
 			return nil, &core.Error{Class: core.ErrOther, Peer: rank, Index: -1, Err: err}
 		}
 		o.resolve(p)
 		o.peers[proc.Rank] = p
 	}
-	m.ranks[rank].peer = p
 	return p, nil
 }
 
@@ -319,13 +343,14 @@ func peerError(e *core.Error, rank int) *core.Error {
 // Quiet implements pml.Module.
 func (o *module) Quiet() bool {
 	b, ok := o.bml.(bml.Quieter)
-	return o.out.n == 0 && o.ids.live == 0 && o.nFree.frags == 0 && o.nFree.moves == 0 && (!ok || b.Quiet())
+	return o.out.n == 0 && o.starveds == 0 && o.ids.live == 0 && o.nFree.frags == 0 && o.nFree.moves == 0 && (!ok || b.Quiet())
 }
 
 // Close implements pml.Module.
 func (o *module) Close() error {
 	o.closed = true
 	o.engine.RemovePoller(&o.out)
+	o.credit.rest()
 	for _, p := range o.peers {
 		if p != nil {
 			o.dropParked(p)

@@ -24,6 +24,7 @@ type outItem struct {
 type outList struct {
 	head, tail *outItem
 	active     bool // among outQueue.peers
+	starving   bool // of a peer that gives no credit; nothing here waits for room
 }
 
 type outQueue struct {
@@ -56,6 +57,13 @@ func (q *outQueue) hold(it *outItem, first bool) {
 }
 
 func (q *outQueue) put(l *outList, it *outItem) {
+	l.push(it)
+	q.n++
+	q.o.engine.Busy(1)
+	q.source.On()
+}
+
+func (l *outList) push(it *outItem) {
 	it.list, it.prev, it.next = l, l.tail, nil
 	if l.tail == nil {
 		l.head = it
@@ -63,9 +71,6 @@ func (q *outQueue) put(l *outList, it *outItem) {
 		l.tail.next = it
 	}
 	l.tail = it
-	q.n++
-	q.o.engine.Busy(1)
-	q.source.On()
 }
 
 // drop takes an item out, if it is queued.
@@ -88,6 +93,10 @@ func (q *outQueue) drop(it *outItem) {
 		q.moving--
 	}
 	it.list, it.prev, it.next = nil, nil, nil
+	if l.starving {
+		q.o.starveds--
+		return
+	}
 	if q.n--; q.n == 0 {
 		q.source.Off()
 	}
@@ -158,7 +167,7 @@ func (it *outItem) failed(o *module, err error) {
 	o.giveBack(it.c)
 }
 
-// ctl is a control frame: ACK or FIN.
+// ctl is a control frame: ACK, FIN, LOST, CREDIT or STARVE.
 type ctl struct {
 	frag btl.Frag
 	item outItem

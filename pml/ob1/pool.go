@@ -163,6 +163,7 @@ type message struct {
 	payload []byte // what came with the header
 	class   int    // of payload's memory
 	came    arrival
+	cost    int64 // see costOf
 	ch      *channel
 }
 
@@ -181,6 +182,7 @@ func (o *module) newMsg(payload []byte) *message {
 
 func (o *module) freeMsg(s *message) {
 	o.tr.transferEnd(s.came.mark)
+	o.credit.drop(s)
 	o.payloads.give(s.payload, s.class)
 	*s = message{next: o.msgs}
 	o.msgs = s

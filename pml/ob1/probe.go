@@ -64,6 +64,9 @@ func (o *module) probe(ch *core.Channel, p *probe) {
 			p.err = err
 		} else {
 			m.probes = append(m.probes, p)
+			if len(o.credit.starved) != 0 {
+				o.credit.wake()
+			}
 			o.engine.WaitLocked(&p.Completion)
 		}
 	}
@@ -108,6 +111,9 @@ func (o *module) iprobeLocked(ch *core.Channel, p *probe) (bool, error) {
 	}
 	if err := o.cannotCome(m, p.source); err != nil {
 		return false, err
+	}
+	if len(o.credit.starved) != 0 {
+		o.credit.probedFor(m, p.source)
 	}
 	return false, nil
 }

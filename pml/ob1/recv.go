@@ -146,6 +146,9 @@ func (o *module) post(r *recvReq, m *channel, buf core.Buffer, source, tag int) 
 		return
 	}
 	m.posted.add(r)
+	if len(o.credit.starved) != 0 {
+		o.credit.wake()
+	}
 }
 
 // cannotCome is why no message from source will come any more, nil while one may.
@@ -177,6 +180,9 @@ func (o *module) deliverMsg(r *recvReq, s *message) {
 		o.deliver(r, s.source, s.tag, s.payload)
 	}
 	o.freeMsg(s)
+	if len(o.credit.pending) != 0 {
+		o.credit.payAll()
+	}
 }
 
 // deliver completes a receive with a whole eager message.
@@ -215,6 +221,9 @@ func truncated(r *recvReq, n int64) *core.Error {
 // arrived puts a first frame in sequence. It returns the channel when the frame is the next of its sender and should be matched
 // now; otherwise the frame has been stored or refused.
 func (o *module) arrived(peer int, h *match, frame uint8, x *rndv, payload []byte) *channel {
+	if o.overdrawn(peer) {
+		return nil
+	}
 	if int(h.ctx) >= len(o.chans) || o.chans[h.ctx] == nil {
 		if h.ctx > o.MaxContext() || h.source < 0 {
 			o.refuse(peer)
@@ -285,6 +294,7 @@ func (o *module) replay(m *channel, s *message) {
 			return
 		}
 		h := match{flags: s.flags, seq: s.seq, ctx: m.id, source: s.source, tag: s.tag}
+		o.credit.exempt(s)
 		o.comesAgain(m, s.from, &h, s.frame, &rndv{s.flags, s.length, s.sendID, s.handle, s.ext}, s.payload)
 	} else {
 		o.refuse(s.from)
@@ -322,6 +332,8 @@ func (o *module) store(peer int, h *match, frame uint8, x *rndv, payload []byte)
 	if x != nil {
 		s.length, s.sendID, s.handle, s.ext = x.length, x.sendID, x.handle, x.ext
 	}
+	s.cost = costOf(int64(len(payload)))
+	o.credit.keep(s)
 	return s
 }
 
@@ -347,6 +359,7 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 					rs.expected++
 					o.stats.Matches++
 					o.deliver(r, int32(source), int32(h1>>32), payload)
+					o.came(peer, costOf(int64(len(payload))))
 					return
 				}
 			}
@@ -360,6 +373,7 @@ func (x *matchHandler) Receive(peer int, hdr, payload []byte) {
 	if r := m.posted.take(h.source, h.tag); r != nil {
 		o.stats.Matches++
 		o.deliver(r, h.source, h.tag, payload)
+		o.came(peer, costOf(int64(len(payload))))
 	} else {
 		o.wait(m, o.store(peer, &h, typeMatch, nil, payload))
 	}
@@ -404,6 +418,7 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 func (x *matchHandler) Placed(peer int, hdr []byte, n int, err error) {
 	o := x.o
 	h := parseMatch(hdr)
+	o.came(peer, costOf(int64(n)))
 	if at := (place{peer, h.ctx}); len(o.late) > 0 && o.late[at] != nil {
 		r := o.late[at]
 		delete(o.late, at)

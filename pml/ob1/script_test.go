@@ -142,11 +142,11 @@ var modes = map[string]pml.Mode{"": pml.Standard, "sync": pml.Synchronous, "read
 
 // run performs one command.
 //
-//	world n= [eager= rndv= frag= inline= get= put= pipe= pipesend= pipefrag= shared= depth= recvdepth= protocol=] [gets] [puts] [slow] [later|hold] [checksum[=R]] [big=R]
+//	world n= [eager= rndv= frag= inline= get= put= pipe= pipesend= pipefrag= shared= depth= recvdepth= protocol=] [gets] [puts] [slow] [later|hold] [checksum[=R]] [big=R] [budget= first=]
 //	R isend to= tag= size= [mode=] [vector] [comm= inner] [as=]    R irecv from= tag= size= [vector] [comm= inner] [as=]
 //	R cancel of=    R free of=    complete [at=]
 //	R iprobe from= tag=    R probe from= tag= as=    R improbe from= tag= as=    R imrecv of= size= [as=]
-//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails|putfails|regfails how=unsupported|gone|not    R poll
+//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails|putfails|regfails how=unsupported|gone|not    R poll [n=]    R credit
 //	endtransfer [at=] [how=]    refusetransfers n=    R registered    R cancelall
 //	R die peer=    R revoke    R addcomm k=    R delcomm k=    R sequence to= peer= (both ends)    R stats    frames
 func (p *player) run(a args) {
@@ -186,6 +186,7 @@ func (p *player) run(a args) {
 			m := r.o.chans[0]
 			if !r.o.look(m, o.probe) {
 				m.probes = append(m.probes, o.probe)
+				r.o.credit.wake()
 			} else {
 				r.Engine.Complete(&o.probe.Completion)
 			}
@@ -218,7 +219,20 @@ func (p *player) run(a args) {
 	case "cancelall":
 		r.cancelAll()
 	case "poll":
-		r.Poll()
+		for range a.num("n", 1) {
+			r.Poll()
+		}
+	case "credit": // what this rank keeps and may send
+		r.Do(func() {
+			c := &r.o.credit
+			fmt.Fprintf(&p.out, "  kept %d, at most %d;", c.stats.Kept, c.stats.Highest)
+			for i, q := range r.o.peers {
+				if q != nil && i != a.rank {
+					fmt.Fprintf(&p.out, " left at %d: %d;", i, q.left)
+				}
+			}
+			fmt.Fprintf(&p.out, " %d kept back\n", r.o.starveds)
+		})
 	case "die":
 		r.die(a.num("peer", 0))
 	case "revoke":
@@ -254,7 +268,15 @@ func (p *player) open(a args) {
 			archs[i] = datatype.ArchBig
 		}
 	}
+	for i := range opts {
+		opts[i].Unexpected = int64(a.num("budget", 0))
+	}
 	p.w = newMixedWorld(p.t, s, a.has("hold"), opts, archs)
+	if a.has("first") {
+		for _, r := range p.w.ranks {
+			r.o.credit.open(int64(a.num("first", 0)), opts[0].Unexpected, int64(len(opts)))
+		}
+	}
 }
 
 func (p *player) add(a args, o *op) {

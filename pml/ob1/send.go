@@ -46,6 +46,7 @@ type sendReq struct {
 	id    uint64 // while a receiver may speak of it
 	mem   btl.MemHandle
 	head  int64    // bytes that go with the first fragment
+	cost  int64    // of the first frame, taken off the credit at the peer
 	frag  btl.Frag // the first fragment
 
 	// While streaming: [next, end) goes in fragments now, todo later. pending fragments are in BTLs, writings are ranges that the
@@ -91,7 +92,7 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 	n := buf.Bytes()
 	r := &m.ranks[dest]
 	p := r.peer
-	if p == nil || n > p.limits.inline || p.queue.head != nil || m.fault != nil || (n != 0 && !buf.Type().Contiguous()) {
+	if p == nil || n > p.limits.inline || p.queue.head != nil || p.left < costOf(n) || m.fault != nil || (n != 0 && !buf.Type().Contiguous()) {
 		return false
 	}
 	h0, h1 := matchWords(typeMatch, 0, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
@@ -101,6 +102,7 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 	}
 	o.tr.inline(from, m, dest, tag, n)
 	r.sendSeq++
+	p.left -= costOf(n)
 	o.countInline(p.path, n)
 	return true
 }
@@ -109,6 +111,9 @@ func (o *module) sendNow(m *channel, buf *core.Buffer, dest, tag int) bool {
 func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
 	o.engine.Lock()
 	r := o.isend(ch, &buf, dest, tag, mode)
+	if o.starveds != 0 { // who only posts sends would never hear of new credit
+		o.engine.TryPoll()
+	}
 	o.engine.Unlock()
 	return r
 }
@@ -167,7 +172,7 @@ func (o *module) countInline(p *bml.Path, n int64) {
 // start sends a message's first fragment, or queues it.
 func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, mode pml.Mode) {
 	s.ch, s.dest, s.tag, s.mode = m, dest, int32(tag), mode
-	s.total, s.id, s.pending, s.ended, s.failure = buf.Bytes(), 0, 0, false, nil
+	s.total, s.id, s.pending, s.ended, s.failure, s.cost = buf.Bytes(), 0, 0, false, nil, 0
 	s.want, s.todo = -1, s.todo[:0]
 	s.asked.reset()
 	s.redo, s.again, s.resent = s.redo[:0], false, false
@@ -192,10 +197,15 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	h0, h1 := matchWords(0, flags, r.sendSeq, m.id, uint32(m.comm.MyRank), int32(tag))
 	r.sendSeq++
 	o.tr.posted(s)
+	if p.left < smallCost {
+		o.starve(s, h0, h1)
+		return
+	}
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	if proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits); proto == protoInline && !behind {
+	if proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits); proto == protoInline && !behind && p.left >= costOf(s.total) {
 		if p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
+			p.left -= costOf(s.total)
 			o.countInline(p.path, s.total)
 			s.state = sendIdle
 			s.Finish()
@@ -203,8 +213,14 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 		}
 	}
 	o.prepare(s, buf, &p.limits, h0, h1)
+	o.launch(s)
+}
+
+// launch sends a prepared first fragment, or queues it.
+func (o *module) launch(s *sendReq) {
+	p := s.peer
 	s.state = sendFirst
-	if behind {
+	if p.queue.head != nil {
 		o.out.add(p, &s.item)
 	} else if done, err := s.push(); err != nil {
 		o.sendFailed(s, err)
@@ -227,6 +243,10 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 	s.item.s = s
 	if s.total > 0 {
 		s.conv.Prepare(buf.Type(), buf.Count(), buf.Addr())
+	}
+	if s.proto <= protoEager && !s.affords(s.total) {
+		s.proto = protoRndv
+		o.credit.stats.Poor++
 	}
 	frame := uint8(typeMatch)
 	if s.pins() {
@@ -266,11 +286,15 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 		if s.mode == pml.Synchronous && s.total <= l.eager-rndvSize {
 			f.Len = int(s.total)
 		}
+		if !s.affords(int64(f.Len)) {
+			f.Len = 0
+		}
 	default:
 		s.proto = protoEager // an inline message that found no room, too
 		f.Len = int(s.total)
 	}
 	s.head = int64(f.Len)
+	s.charge(f.Len)
 	f.Hdr[0] = frame
 	f.Tag = tagOf(int(frame))
 	if f.Len > 0 {
@@ -396,6 +420,10 @@ func (o *module) sendFailed(s *sendReq, err error) {
 		s.failure = o.asError(err, s.dest)
 	}
 	o.out.drop(&s.item)
+	if s.state == sendFirst { // nobody will give this back
+		s.peer.left += s.cost
+		s.cost = 0
+	}
 	id := s.id
 	if s.dropWritings(); s.id != id {
 		return // the peer's death, found meanwhile, has ended it

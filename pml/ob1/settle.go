@@ -42,6 +42,8 @@ func (o *module) Settle(c *core.Comm, sent []int32) {
 	o.engine.Lock()
 	defer o.engine.Unlock()
 	s := &settled{m: o.chans[c.P2P.ID], sent: sent}
+	s.m.settling = true
+	o.credit.wake()
 	for !s.Done() {
 		o.engine.PollAll()
 		o.engine.Lend()

@@ -84,6 +84,15 @@ func frameText(line string) string {
 			load += fmt.Sprintf(" sum %08x", d.sum)
 		}
 		return fmt.Sprintf("%sDONE receive %s offset %d length %d%s", s, idText(d.recvID), d.offset, d.length, load)
+	case typeCredit:
+		ctx, granted := parseCredit(h)
+		if ctx != anyContext {
+			load += fmt.Sprintf(" for context %d", ctx)
+		}
+		return fmt.Sprintf("%sCREDIT granted %d%s", s, granted, load)
+	case typeStarve:
+		ctx, source, granted := parseStarve(h)
+		return fmt.Sprintf("%sSTARVE context %d source %d granted %d%s", s, ctx, source, granted, load)
 	case typeFin:
 		id, n := parseFin(h)
 		return fmt.Sprintf("%sFIN send %s bytes %d%s", s, idText(id), n, load)

@@ -64,7 +64,11 @@ func newMixedWorld(t testing.TB, s *btltest.Script, hold bool, opts []Options, a
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.ranks = append(w.ranks, &rank{r, newModule(r.Env, m, opts[i]), map[uint32]*core.Comm{}})
+		o := newModule(r.Env, m, opts[i])
+		if opts[i].Unexpected == 0 {
+			o.credit.open(unlimited, 0, int64(len(opts))) // no frames of credit in tests of other things
+		}
+		w.ranks = append(w.ranks, &rank{r, o, map[uint32]*core.Comm{}})
 	}
 	w.traceWorld(t)
 	for _, r := range w.ranks {
@@ -231,6 +235,13 @@ func (r *rank) checkBalance(t testing.TB) {
 		}
 		for _, l := range o.stray {
 			held += len(l)
+		}
+		var kept int64
+		for i := range o.credit.accounts {
+			kept += o.credit.accounts[i].kept
+		}
+		if kept != o.credit.stats.Kept || (o.nFree.msgs == 0 && kept != 0) || o.starveds != 0 {
+			t.Errorf("rank %d: %d bytes are kept, its peers' accounts have %d; %d messages are kept back", r.Job.Rank(), o.credit.stats.Kept, kept, o.starveds)
 		}
 		if held > o.nFree.msgs {
 			t.Errorf("rank %d: %d messages are held, %d are out of the pool", r.Job.Rank(), held, o.nFree.msgs)

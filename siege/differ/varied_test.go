@@ -52,6 +52,7 @@ func parameters(p *program) (words []string) {
 	set("btl_tcp_max_send_size", of("1024 5000 1048576"))
 	set("btl_tcp_links", strconv.Itoa(g.between(1, 3)))
 	set("pml_ob1_send_pipeline_depth", of("1 2 4"))
+	set("pml_ob1_unexpected_bytes", of("64k 1m 64m"))
 	return words
 }
 
