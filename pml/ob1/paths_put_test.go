@@ -72,7 +72,7 @@ func TestTransfersUnderWay(t *testing.T) {
 					s.EndTransfer(rnd.IntN(n), []error{nil, nil, nil, btl.ErrNotSupported}[rnd.IntN(4)])
 				}
 			case 5:
-				s.FailRegister([]error{nil, nil, errors.New("no memory"), btl.ErrNotSupported}[rnd.IntN(4)])
+				s.FailRegister([]error{nil, nil, errors.New("no memory"), btl.ErrNotSupported}[rnd.IntN(4)], rnd.IntN(3))
 			default:
 				if f := s.Frames(); len(f) > 0 {
 					s.Deliver(f[rnd.IntN(len(f))])
@@ -87,7 +87,7 @@ func TestTransfersUnderWay(t *testing.T) {
 			}
 		}
 		for _, s := range w.both {
-			s.FailRegister(nil)
+			s.FailRegister(nil, 0)
 		}
 		if breaks {
 			s := w.both[path]

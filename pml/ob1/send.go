@@ -56,6 +56,7 @@ type sendReq struct {
 	asked    spans
 	want     int64
 	writings *writing
+	underWay int // writings
 	pending  int
 	ended    bool        // the receiver is done with it, but the BTL still holds the first fragment
 	failure  *core.Error // first error; reported when nothing is pending
