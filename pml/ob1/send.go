@@ -185,8 +185,9 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	r.sendSeq++
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	if proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits); proto == protoInline && !behind {
-		if p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
+	if s.total <= p.limits.inline && !behind { // else it cannot be inline
+		proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits)
+		if proto == protoInline && p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
 			o.countInline(p.path, s.total)
 			s.state = sendIdle
 			s.Finish()
