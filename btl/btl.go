@@ -4,7 +4,7 @@
 // A BTL moves active messages: a tag, a small header and a payload, delivered to the Handler that the upper layer put in the
 // Dispatch table under that tag. Delivery is reliable. Order between messages to one peer is kept by some BTLs but promised by
 // none: the upper layer numbers what must be ordered. Everything a BTL can do beyond that is an optional interface (InlineSender,
-// Getter, Registrar); r2 asks once, when processes are added, and keeps the answer.
+// Getter, Putter, Registrar); r2 asks once, when processes are added, and keeps the answer.
 //
 // All methods are called with the engine's token held unless a comment says otherwise, and all upcalls hold it. Back-pressure is
 // the return value ErrAgain: nothing was taken, the caller keeps the message and offers it again from its next progress pass.
@@ -110,7 +110,7 @@ type Reclaimer interface {
 }
 
 // Diverter is an optional ability of a module whose peers may stop in the middle of a payload that goes to a Placer's memory. Divert has it let
-// go of that memory at once, telling the Placers err; what is still to come is thrown away. It is called when the instance has been
+// go of that memory at once, telling the Placers err; what is still to come is thrown away. Transfers that wait for a peer end with err, too. It is called when the instance has been
 // cancelled: a peer may never send the rest, and who receives is to get the buffer back.
 type Diverter interface{ Divert(err error) }
 

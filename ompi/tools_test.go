@@ -29,7 +29,7 @@ func TestCvars(t *testing.T) {
 				settable = append(settable, v.Name)
 			}
 		}
-		want := "btl_self_eager_limit btl_sm_eager_limit btl_tcp_eager_limit mpi_sleep_after pml_ob1_send_pipeline_depth"
+		want := "btl_self_eager_limit btl_sm_eager_limit btl_tcp_eager_limit mpi_sleep_after pml_ob1_send_pipeline_depth pml_ob1_recv_pipeline_depth pml_ob1_protocol"
 		m.that(strings.Join(settable, " ") == want, "settable: %s", settable)
 
 		for _, bad := range []struct{ name, value, text string }{
@@ -37,6 +37,7 @@ func TestCvars(t *testing.T) {
 			{"btl_sm_eager_limit", "2m", "too large"},
 			{"btl_sm_eager_limit", "512k", "rings"},
 			{"pml_ob1_send_pipeline_depth", "0", "too small"},
+			{"pml_ob1_protocol", "telepathy", "bad value"},
 			{"coll_basic_allreduce_long", "1k", "run time"},
 			{"btl", "self", "run time"},
 		} {

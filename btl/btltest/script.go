@@ -33,6 +33,7 @@ type Script struct {
 	getErr  error
 	putErr  error
 	regErr  error
+	regLeft int
 	busy    int // transfers to be refused
 	moves   []*move
 }
@@ -131,11 +132,11 @@ func (s *Script) FailPuts(err error) {
 	s.putErr = err
 }
 
-// FailRegister makes every registration return err; nil ends that.
-func (s *Script) FailRegister(err error) {
+// FailRegister makes the next n registrations return err, all if n is 0; nil ends that.
+func (s *Script) FailRegister(err error, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.regErr = err
+	s.regErr, s.regLeft = err, n
 }
 
 // RefuseTransfers makes the next n Gets and Puts say ErrAgain.
@@ -370,8 +371,11 @@ func (m *scriptModule) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 func (m *scriptRegistrar) Register(mem unsafe.Pointer, n int64) (btl.MemHandle, error) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
-	if m.s.regErr != nil {
-		return btl.MemHandle{}, m.s.regErr
+	if err := m.s.regErr; err != nil {
+		if m.s.regLeft--; m.s.regLeft == 0 {
+			m.s.regErr = nil
+		}
+		return btl.MemHandle{}, err
 	}
 	m.last++
 	h := btl.MemHandle{A: uint64(m.env.Job.Rank()), B: m.last}

@@ -1,11 +1,13 @@
 package ob1
 
 import (
+	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/pml"
 )
 
 const (
@@ -179,5 +181,18 @@ func TestSpans(t *testing.T) {
 	}
 	if !s.add(1, 1) || !s.add(2*maxSpans, 1) {
 		t.Error("what joins ranges makes room")
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	facts := btl.Limits{Eager: 4 * kib}
+	l := limitsFrom(&facts, 64, allCan, 0, protoAuto)
+	for _, n := range []int64{8, 1000, 1 << 20} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				choose(n, true, false, pml.Standard, &l)
+			}
+		})
 	}
 }

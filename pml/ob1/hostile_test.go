@@ -248,7 +248,7 @@ func (h *hostile) step() {
 	case 14:
 		h.w.script.FailPuts(h.outcome())
 	case 15:
-		h.w.script.FailRegister(h.outcome())
+		h.w.script.FailRegister(h.outcome(), h.next()%3)
 	case 11:
 		if len(h.reqs) > 0 {
 			q := h.reqs[h.next()%len(h.reqs)]

@@ -175,7 +175,7 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	if a.offset == 0 {
 		s.cheaper()
 	}
-	s.todo = append(s.todo, span{a.offset, a.offset + a.length})
+	s.later(a.offset, a.length)
 	o.tr.answered(s)
 	s.advance()
 }
@@ -345,6 +345,15 @@ func (s *sendReq) stream() (done bool, err error) {
 		o.finishSend(s)
 	}
 	return true, nil
+}
+
+// later has a range go in fragments when those before it have gone.
+func (s *sendReq) later(off, n int64) {
+	if k := len(s.todo); k > 0 && s.todo[k-1].end == off {
+		s.todo[k-1].end += n
+		return
+	}
+	s.todo = append(s.todo, span{off, off + n})
 }
 
 // turn takes up the next range that goes in fragments.

@@ -3,7 +3,7 @@
 // The way of a message: Send numbers it, chooses a protocol (choose.go) and hands a first fragment to the peer's first path
 // (send.go), or queues it when the path has no room (out.go). The receiver's BTL calls the handler of the frame's type (recv.go),
 // which puts the message in sequence and matches it (queue.go): an eager one is copied out; for a long one the receiver reads the
-// sender's memory, or asks for fragments (long.go).
+// sender's memory, or asks for fragments (long.go), or its memory is written (transfer.go and put.go).
 //
 // Everything happens with the engine's token held. Nothing here does I/O or knows a BTL by name: tests drive the module with
 // scripted BTLs and compare whole transcripts of frames.
@@ -137,6 +137,7 @@ type module struct {
 	frags    *dataFrag
 	writings *writing
 	pieces   *piece
+	given    []core.Buffer // memory that a peer may still write to, after a cancellation
 	payloads payloadPool
 	nFree    balance
 	closed   bool

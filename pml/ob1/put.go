@@ -121,7 +121,7 @@ func (w *writing) over(err error, tried bool) {
 	default:
 		d.flags = flagFailed
 		o.stats.CopyFallback++
-		s.todo = append(s.todo, span{w.off, w.off + w.N})
+		s.later(w.off, w.N)
 		if lasting && tried {
 			path.NoPut = true
 			o.resolve(s.peer)
@@ -167,6 +167,7 @@ func (o *module) newWriting(s *sendReq) *writing {
 	}
 	w.s, w.path, w.pinned = s, s.path, false
 	w.next, s.writings = s.writings, w
+	s.underWay++
 	o.nFree.moves++
 	return w
 }
@@ -182,19 +183,21 @@ func (o *module) freeWriting(w *writing) {
 		at = &(*at).next
 	}
 	*at = w.next
+	w.s.underWay--
 	w.s, w.path, w.Local = nil, nil, nil
 	w.next, o.writings = o.writings, w
 	o.nFree.moves--
 }
 
-// ask takes note that the receiver asks for a range. It reports false when the range is not the send's to give, or was asked for before.
+// ask takes note that the receiver asks for a range. It reports false when the range is not the send's to give, was asked for before, or is
+// one of more than any receiver asks for at a time.
 func (s *sendReq) ask(flags uint8, off, n int64) bool {
 	last, from := flags&flagMore == 0, s.head
 	if s.resent {
 		from = 0
 	}
 	switch {
-	case off < from || off > s.total || n > s.total-off,
+	case len(s.todo) == maxSpans, s.underWay == maxSpans, off < from || off > s.total || n > s.total-off,
 		s.want >= 0 && (last || off+n > s.want),
 		last && s.asked.end() > off+n:
 		return false

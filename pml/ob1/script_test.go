@@ -146,7 +146,7 @@ var modes = map[string]pml.Mode{"": pml.Standard, "sync": pml.Synchronous, "read
 //	R isend to= tag= size= [mode=] [vector] [comm= inner] [as=]    R irecv from= tag= size= [vector] [comm= inner] [as=]
 //	R cancel of=    R free of=    complete [at=]
 //	R iprobe from= tag=    R probe from= tag= as=    R improbe from= tag= as=    R imrecv of= size= [as=]
-//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails|putfails|regfails how=unsupported|gone|not    R poll [n=]    R credit
+//	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails|putfails|regfails [n=] how=unsupported|gone|not    R poll [n=]    R credit
 //	endtransfer [at=] [how=]    refusetransfers n=    R registered    R cancelall
 //	R die peer=    R revoke    R addcomm k=    R delcomm k=    R sequence to= peer= (both ends)    R stats    frames
 func (p *player) run(a args) {
@@ -209,7 +209,7 @@ func (p *player) run(a args) {
 	case "putfails":
 		s.FailPuts(how[a.words["how"]])
 	case "regfails":
-		s.FailRegister(how[a.words["how"]])
+		s.FailRegister(how[a.words["how"]], a.num("n", 0))
 	case "endtransfer":
 		s.EndTransfer(a.num("at", 1)-1, how[a.words["how"]])
 	case "refusetransfers":

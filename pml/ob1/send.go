@@ -58,6 +58,7 @@ type sendReq struct {
 	asked    spans
 	want     int64
 	writings *writing
+	underWay int // writings
 	pending  int
 	ended    bool        // the receiver is done with it, but the BTL still holds the first fragment
 	failure  *core.Error // first error; reported when nothing is pending
@@ -203,8 +204,9 @@ func (o *module) start(s *sendReq, m *channel, buf core.Buffer, dest, tag int, m
 	}
 	behind := p.queue.head != nil // nothing overtakes what waits for room: sequence numbers would wrap
 	contiguous := s.total == 0 || buf.Type().Contiguous()
-	if proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits); proto == protoInline && !behind && p.left >= costOf(s.total) {
-		if p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
+	if s.total <= p.limits.inline && !behind && p.left >= costOf(s.total) { // else it cannot be inline
+		proto, _ := choose(s.total, contiguous, p.differs, mode, &p.limits)
+		if proto == protoInline && p.path.Inline.SendInline(tagOf(typeMatch), h0|typeMatch, h1, buf.Addr(), int(s.total)) {
 			p.left -= costOf(s.total)
 			o.countInline(p.path, s.total)
 			s.state = sendIdle

@@ -187,31 +187,31 @@ func (o *module) askCopy(r *recvReq, off, n int64, flags uint8) {
 	o.sendAck(r, off, n, flags)
 }
 
-// prime registers pieces of the buffer and has the sender write them, as many at a time as pml_ob1_recv_pipeline_depth says.
+// prime registers pieces of the buffer and has the sender write them, as many at a time as pml_ob1_recv_pipeline_depth says. Neighbours
+// that cannot be registered are asked for in fragments together.
 func (o *module) prime(r *recvReq) {
+	bad, flags := r.primed, uint8(0) // [bad, r.primed) cannot be written
 	// Sending may find that the peer is dead, which ends the receive.
-	for id := r.id; r.id == id && r.primed < r.want && r.out < max(o.opt.RecvDepth, 1); {
+	id := r.id
+	for r.id == id && r.primed < r.want && r.out < max(o.opt.RecvDepth, 1) {
 		off, n := r.primed, r.want-r.primed
-		if r.peer.ep.Reduced { // the path of the pieces may be the one that is lost
-			r.primed = r.want
-			o.stats.CopyFallback++
-			o.askCopy(r, off, n, 0)
-			return
-		}
 		if r.step > 0 {
 			n = min(n, r.step)
+		}
+		if r.peer.ep.Reduced { // the path of the pieces may be the one that is lost
+			o.stats.CopyFallback++
+			r.primed = r.want
+			break
 		}
 		mark := o.tr.transferBegin(r.life, traceRegister, n)
 		mem, err := r.path.Reg.Register(unsafe.Add(r.Buf.Addr(), off), n)
 		o.tr.transferEnd(mark)
 		if err != nil {
 			o.stats.CopyFallback++
-			var flags uint8
 			if errors.Is(err, btl.ErrNotSupported) {
 				flags, n = flagNoPut, r.want-off
 			}
 			r.primed += n
-			o.askCopy(r, off, n, flags)
 			continue
 		}
 		r.primed += n
@@ -223,9 +223,19 @@ func (o *module) prime(r *recvReq) {
 		if off+n < r.want {
 			f.flags = flagMore
 		}
-		c := o.newCtl(r.peer)
-		putPut(&c.frag, &f)
-		o.sendCtl(c)
+		from := bad
+		bad = r.primed
+		if from < off {
+			o.askCopy(r, from, off-from, flags)
+		}
+		if r.id == id {
+			c := o.newCtl(r.peer)
+			putPut(&c.frag, &f)
+			o.sendCtl(c)
+		}
+	}
+	if r.id == id && bad < r.primed {
+		o.askCopy(r, bad, r.primed-bad, flags)
 	}
 }
 
@@ -307,6 +317,9 @@ func (o *module) failLong(r *recvReq, err error) {
 
 // dropPieces takes the peer's rights to write away without waiting for its answers: it is dead, or nobody will speak to it any more.
 func (o *module) dropPieces(r *recvReq) {
+	if r.pieces != nil && r.peer.proc.Failed() == nil { // not every BTL can take them away: let nothing else lie there
+		o.given = append(o.given, r.Buf)
+	}
 	for r.pieces != nil {
 		o.freePiece(r, &r.pieces)
 	}
