@@ -109,6 +109,21 @@ type pull struct {
 	gen   uint32
 }
 
+// A peer that was of no help missMax times in a row, perhaps since it has Gets of its own, is not asked the next skipMax times.
+const (
+	missMax = 3
+	skipMax = 3
+)
+
+// learn notes whether the peer did a good part of a Get.
+func (ep *endpoint) learn(helped bool) {
+	if ep.helped = helped; helped {
+		ep.misses = 0
+	} else if ep.misses++; ep.misses >= missMax {
+		ep.skip = skipMax
+	}
+}
+
 // initBoards finds the boards of a ring to a peer.
 func (ep *endpoint) initBoards() {
 	for i := range ep.pulls {
@@ -175,6 +190,10 @@ func (m *module) burst() bool {
 func (ep *endpoint) mayAsk(t *btl.Transfer) (*pull, int) {
 	m := ep.m
 	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2*m.opt.CoopChunk || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
+		return nil, 0
+	}
+	if ep.skip > 0 {
+		ep.skip--
 		return nil, 0
 	}
 	return ep.freeBoard()
@@ -282,7 +301,7 @@ func (p *pull) takeBack() {
 func (p *pull) settle(gone bool) (over bool, err error) {
 	n := p.units - p.taken
 	if n == 0 {
-		p.ep.helped = false
+		p.ep.learn(false)
 		return true, p.err
 	}
 	d := p.b.done.Load()
@@ -293,7 +312,8 @@ func (p *pull) settle(gone bool) (over bool, err error) {
 	case uint32(d>>32) != p.seq || got > n:
 		return true, p.spoiled()
 	case got == n:
-		p.seen, p.ep.helped = true, true
+		p.seen = true
+		p.ep.learn(n >= p.units/4)
 		return true, p.err
 	case state == helpGoesOn && !gone:
 		return false, nil

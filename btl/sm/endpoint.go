@@ -20,7 +20,9 @@ type endpoint struct {
 	inline int   // largest inline payload
 	noCopy error // why Get is not possible
 	noHelp bool  // the peer cannot copy its part of a Get
-	helped bool  // it has, with the last one
+	helped bool  // it did a good part of the last Get that it was asked to
+	misses int   // such Gets in a row of which it did not
+	skip   int   // Gets that it is not asked to help with
 	pulls  [boards]pull
 	dead   error
 	report *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
