@@ -14,8 +14,14 @@ import (
 // of the ring to it, and takes pieces from the message's beginning; the owner of the memory, when it polls, finds the request and
 // pushes pieces from the end into the receiver's memory (help.go). They share a cursor on a board behind the ring's data area.
 //
+// In a burst of messages the receiver copies the first half of each, leaves the other to a helper that has proved to be one, and goes on with
+// the next; when it has nothing else to do it takes back what the helper has not begun.
+//
 // The owner may never look, or look late: then it finds the cursor closed and the receiver has copied everything. The receiver waits
 // only for a piece that the owner has begun, in its progress passes; what the owner could not copy it copies itself.
+//
+// Small pieces and more talk cost more than they save where both ends have Gets at the same time, and where ranks outnumber cores: so who is of
+// no help is asked more seldom, and with more ranks than cores nobody is (component.Open).
 //
 // The request's slot is full like any other and says, behind its word,
 //
@@ -45,6 +51,10 @@ const boardsSize = boards * line
 
 // unitsMax bounds the units of a message, so that the cursor is one word.
 const unitsMax = 1<<16 - 1
+
+// halvesMax bounds the messages of which each end begins with its own half, so that of a buffer that is used again and again the same half
+// stays in the same cache. What is larger than the caches is taken piece by piece, which evens out better.
+const halvesMax = 2 << 20
 
 // helpMax bounds what is copied by both ends, so that a unit's length is 32 bits.
 const helpMax = 1 << 40
@@ -162,7 +172,7 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	if err != nil {
 		return false, true, err
 	}
-	low := p.ask(t, board, ep.helped && ep.m.burst())
+	low := p.ask(t, board, ep.helped && t.N <= halvesMax && ep.m.burst())
 	if !p.left {
 		p.copyFromLow(from, 0, low)
 	} else if p.err = p.copy(from, 0, low); p.err != nil {
@@ -211,7 +221,9 @@ func (p *pull) ask(t *btl.Transfer, board int, leave bool) (low int) {
 		local = uint64(p.slot) | uint64(p.gen)<<32
 	}
 	p.seq++
-	low = (p.units + 1) / 2
+	if low = (p.units + 1) / 2; t.N > halvesMax {
+		low = share(p.units, p.unit)
+	}
 	rest := uint32(0)
 	if leave {
 		rest = 1
