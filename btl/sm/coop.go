@@ -94,13 +94,21 @@ func doneWord(seq uint32, units int, state uint64) uint64 {
 // share is how many of rest units an end takes at once: large pieces while much is left, small ones in the end, when one end may have
 // to wait for the other.
 func share(rest int, unit int64) int {
-	return max(1, min((rest+2)/3, int(shareMax/unit)))
+	return max(1, min((rest+1)/2, int(shareMax/unit)))
 }
 
-// unitOf is the unit in which n bytes are taken.
+// unitOf is the unit in which n bytes are taken: halves are equal, of whole pages where there are some.
 func (m *module) unitOf(n int64) int64 {
-	return max(m.opt.CoopChunk, (n+unitsMax-1)/unitsMax)
+	half := (n + 1) / 2
+	k := (half + m.opt.CoopChunk - 1) / m.opt.CoopChunk
+	unit := (half + k - 1) / k
+	if unit > page {
+		unit = (unit + page - 1) &^ (page - 1)
+	}
+	return max(unit, (n+unitsMax-1)/unitsMax)
 }
+
+const page = 4096
 
 // pull is a transfer that both ends copy, as the receiver sees it; an endpoint has one for each board.
 type pull struct {
@@ -199,7 +207,7 @@ func (m *module) burst() bool {
 // mayAsk decides whether the peer is asked for help, and finds a board.
 func (ep *endpoint) mayAsk(t *btl.Transfer) (*pull, int) {
 	m := ep.m
-	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2*m.opt.CoopChunk || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
+	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2 || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
 		return nil, 0
 	}
 	if ep.skip > 0 {

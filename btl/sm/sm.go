@@ -26,8 +26,8 @@ type Options struct {
 	MaxSend      int64  `mca:"max_send_size" default:"32k" min:"256" max:"4m" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	SingleCopy   string `mca:"single_copy_mechanism" default:"auto" enum:"auto|cma|none" level:"3" help:"how a receiver reads large messages of another process: cma is process_vm_readv; none copies through shared memory; auto tries cma with each peer"`
 	GetLimit     int64  `mca:"get_limit" default:"0" min:"0" level:"5" unit:"bytes" help:"smallest message fetched by single copy, when it is above the eager limit"`
-	CoopLimit    int64  `mca:"coop_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"smallest message fetched by single copy that both ends copy, meeting in the middle; 0: the receiver copies alone, as it does where ranks outnumber cores"`
-	CoopChunk    int64  `mca:"coop_chunk" default:"32k" min:"256" max:"256k" level:"6" unit:"bytes" help:"smallest piece that an end copies at once then; pieces are larger while much is left"`
+	CoopLimit    int64  `mca:"coop_limit" default:"32k" min:"0" level:"4" unit:"bytes" help:"smallest message fetched by single copy that both ends copy, meeting in the middle; 0: the receiver copies alone, as it does where ranks outnumber cores"`
+	CoopChunk    int64  `mca:"coop_chunk" default:"32k" min:"256" max:"256k" level:"6" unit:"bytes" help:"about the smallest piece that an end copies at once then; pieces are larger while much is left"`
 	FifoSize     int64  `mca:"fifo_size" default:"256" min:"8" max:"64k" level:"6" unit:"slots" help:"slots of a ring between two ranks; rounded up to a power of two"`
 	DataSize     int64  `mca:"data_size" default:"128k" min:"4k" max:"64m" level:"6" unit:"bytes" help:"data area of a ring; at least four fragments are made to fit"`
 	Latency      int    `mca:"latency" default:"1" level:"5" unit:"us" help:"approximate latency, for choosing among BTLs"`
