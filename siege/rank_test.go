@@ -25,6 +25,7 @@ var roles = map[string]func(world *ompi.Comm, args []string) error{
 	"handlers":    handlersRole,
 	"hang":        hangRole,
 	"large":       largeRole,
+	"stream":      streamRole,
 	"idle":        idleRole,
 	"pingpong":    pingPongRole,
 	"flood":       floodRole,

@@ -14,8 +14,14 @@ import (
 // of the ring to it, and takes pieces from the message's beginning; the owner of the memory, when it polls, finds the request and
 // pushes pieces from the end into the receiver's memory (help.go). They share a cursor on a board behind the ring's data area.
 //
+// In a burst of messages the receiver copies the first half of each, leaves the other to a helper that has proved to be one, and goes on with
+// the next; when it has nothing else to do it takes back what the helper has not begun.
+//
 // The owner may never look, or look late: then it finds the cursor closed and the receiver has copied everything. The receiver waits
 // only for a piece that the owner has begun, in its progress passes; what the owner could not copy it copies itself.
+//
+// Small pieces and more talk cost more than they save where both ends have Gets at the same time, and where ranks outnumber cores: so who is of
+// no help is asked more seldom, and with more ranks than cores nobody is (component.Open).
 //
 // The request's slot is full like any other and says, behind its word,
 //
@@ -45,6 +51,10 @@ const boardsSize = boards * line
 
 // unitsMax bounds the units of a message, so that the cursor is one word.
 const unitsMax = 1<<16 - 1
+
+// halvesMax bounds the messages of which each end begins with its own half, so that of a buffer that is used again and again the same half
+// stays in the same cache. What is larger than the caches is taken piece by piece, which evens out better.
+const halvesMax = 2 << 20
 
 // helpMax bounds what is copied by both ends, so that a unit's length is 32 bits.
 const helpMax = 1 << 40
@@ -84,13 +94,21 @@ func doneWord(seq uint32, units int, state uint64) uint64 {
 // share is how many of rest units an end takes at once: large pieces while much is left, small ones in the end, when one end may have
 // to wait for the other.
 func share(rest int, unit int64) int {
-	return max(1, min((rest+2)/3, int(shareMax/unit)))
+	return max(1, min((rest+1)/2, int(shareMax/unit)))
 }
 
-// unitOf is the unit in which n bytes are taken.
+// unitOf is the unit in which n bytes are taken: halves are equal, of whole pages where there are some.
 func (m *module) unitOf(n int64) int64 {
-	return max(m.opt.CoopChunk, (n+unitsMax-1)/unitsMax)
+	half := (n + 1) / 2
+	k := (half + m.opt.CoopChunk - 1) / m.opt.CoopChunk
+	unit := (half + k - 1) / k
+	if unit > page {
+		unit = (unit + page - 1) &^ (page - 1)
+	}
+	return max(unit, (n+unitsMax-1)/unitsMax)
 }
+
+const page = 4096
 
 // pull is a transfer that both ends copy, as the receiver sees it; an endpoint has one for each board.
 type pull struct {
@@ -107,6 +125,21 @@ type pull struct {
 	err   error  // why this end stopped
 	slot  uint32 // between goroutine ranks: the registration of t.Local
 	gen   uint32
+}
+
+// A peer that was of no help missMax times in a row, perhaps since it has Gets of its own, is not asked the next skipMax times.
+const (
+	missMax = 3
+	skipMax = 3
+)
+
+// learn notes whether the peer did a good part of a Get.
+func (ep *endpoint) learn(helped bool) {
+	if ep.helped = helped; helped {
+		ep.misses = 0
+	} else if ep.misses++; ep.misses >= missMax {
+		ep.skip = skipMax
+	}
 }
 
 // initBoards finds the boards of a ring to a peer.
@@ -147,7 +180,7 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	if err != nil {
 		return false, true, err
 	}
-	low := p.ask(t, board, ep.helped && ep.m.burst())
+	low := p.ask(t, board, ep.helped && t.N <= halvesMax && ep.m.burst())
 	if !p.left {
 		p.copyFromLow(from, 0, low)
 	} else if p.err = p.copy(from, 0, low); p.err != nil {
@@ -174,7 +207,11 @@ func (m *module) burst() bool {
 // mayAsk decides whether the peer is asked for help, and finds a board.
 func (ep *endpoint) mayAsk(t *btl.Transfer) (*pull, int) {
 	m := ep.m
-	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2*m.opt.CoopChunk || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
+	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2 || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
+		return nil, 0
+	}
+	if ep.skip > 0 {
+		ep.skip--
 		return nil, 0
 	}
 	return ep.freeBoard()
@@ -192,7 +229,9 @@ func (p *pull) ask(t *btl.Transfer, board int, leave bool) (low int) {
 		local = uint64(p.slot) | uint64(p.gen)<<32
 	}
 	p.seq++
-	low = (p.units + 1) / 2
+	if low = (p.units + 1) / 2; t.N > halvesMax {
+		low = share(p.units, p.unit)
+	}
 	rest := uint32(0)
 	if leave {
 		rest = 1
@@ -282,7 +321,7 @@ func (p *pull) takeBack() {
 func (p *pull) settle(gone bool) (over bool, err error) {
 	n := p.units - p.taken
 	if n == 0 {
-		p.ep.helped = false
+		p.ep.learn(false)
 		return true, p.err
 	}
 	d := p.b.done.Load()
@@ -293,7 +332,8 @@ func (p *pull) settle(gone bool) (over bool, err error) {
 	case uint32(d>>32) != p.seq || got > n:
 		return true, p.spoiled()
 	case got == n:
-		p.seen, p.ep.helped = true, true
+		p.seen = true
+		p.ep.learn(n >= p.units/4)
 		return true, p.err
 	case state == helpGoesOn && !gone:
 		return false, nil

@@ -21,7 +21,9 @@ type endpoint struct {
 	noCopy   error // why process_vm_readv is not possible
 	unmapped int   // times that memory of the peer could not be mapped
 	noHelp   bool  // the peer cannot copy its part of a Get
-	helped   bool  // it has, with the last one
+	helped   bool  // it did a good part of the last Get that it was asked to
+	misses   int   // such Gets in a row of which it did not
+	skip     int   // Gets that it is not asked to help with
 	pulls    [boards]pull
 	dead     error
 	report   *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it

@@ -29,8 +29,8 @@ type Options struct {
 	MinPipeline  int64  `mca:"min_rdma_pipeline_size" default:"0" min:"0" level:"5" unit:"bytes" help:"contiguous messages from this size on are written piece by piece by single copy; 0: none, unless pml_ob1_protocol says so"`
 	PipeSend     int64  `mca:"rdma_pipeline_send_length" default:"32k" min:"0" level:"5" unit:"bytes" help:"of such a message, what goes in fragments first"`
 	PipeFrag     int64  `mca:"rdma_pipeline_frag_size" default:"1m" min:"1" level:"5" unit:"bytes" help:"a piece of such a message"`
-	CoopLimit    int64  `mca:"coop_limit" default:"64k" min:"0" level:"4" unit:"bytes" help:"smallest message fetched by single copy that both ends copy, meeting in the middle; 0: the receiver copies alone, as it does where ranks outnumber cores"`
-	CoopChunk    int64  `mca:"coop_chunk" default:"32k" min:"256" max:"256k" level:"6" unit:"bytes" help:"smallest piece that an end copies at once then; pieces are larger while much is left"`
+	CoopLimit    int64  `mca:"coop_limit" default:"32k" min:"0" level:"4" unit:"bytes" help:"smallest message fetched by single copy that both ends copy, meeting in the middle; 0: the receiver copies alone, as it does where ranks outnumber cores"`
+	CoopChunk    int64  `mca:"coop_chunk" default:"32k" min:"256" max:"256k" level:"6" unit:"bytes" help:"about the smallest piece that an end copies at once then; pieces are larger while much is left"`
 	FifoSize     int64  `mca:"fifo_size" default:"256" min:"8" max:"64k" level:"6" unit:"slots" help:"slots of a ring between two ranks; rounded up to a power of two"`
 	DataSize     int64  `mca:"data_size" default:"128k" min:"4k" max:"64m" level:"6" unit:"bytes" help:"data area of a ring; at least four fragments are made to fit"`
 	Latency      int    `mca:"latency" default:"1" level:"5" unit:"us" help:"approximate latency, for choosing among BTLs"`
