@@ -39,7 +39,7 @@ func TestAllocMem(t *testing.T) {
 				if err != nil || len(p) != 3 {
 					return fmt.Errorf("structs: %w", err)
 				}
-				p[2].m[2] = 1
+				p[2] = point{1, 2, [3]float32{2: 1}, struct{}{}}
 				if err := ompi.FreeMem(i, a[:10]); err != nil { // it begins where AllocMem's began
 					return err
 				}
