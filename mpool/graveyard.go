@@ -65,6 +65,26 @@ func (g *Graveyard) release() error {
 	return unmap(x)
 }
 
+// Retry calls alloc, and once more without the addresses when there is no room: where address space is limited (ulimit -v) they would
+// use it up.
+func (g *Graveyard) Retry(alloc func() error) error {
+	err := alloc()
+	if !errors.Is(err, unix.ENOMEM) {
+		return err
+	}
+	g.mu.Lock()
+	some := len(g.graves) > 0
+	var errs []error
+	for len(g.graves) > 0 {
+		errs = append(errs, g.release())
+	}
+	g.mu.Unlock()
+	if !some {
+		return err
+	}
+	return errors.Join(append(errs, alloc())...)
+}
+
 // Close gives the addresses back; mappings that come later are undone at once.
 func (g *Graveyard) Close() error {
 	g.mu.Lock()

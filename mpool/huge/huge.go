@@ -59,8 +59,11 @@ func (p *pool) Alloc(n, align int64) (*core.Region, error) {
 		return nil, mpool.NoMem(n, unix.ENOMEM)
 	}
 	size := (max(n, 1) + pageSize - 1) &^ (pageSize - 1)
-	base, err := p.mapPages(size, max(align, pageSize))
-	if err != nil {
+	var base unsafe.Pointer
+	if err := p.graves.Retry(func() (err error) {
+		base, err = p.mapPages(size, max(align, pageSize))
+		return err
+	}); err != nil {
 		p.Failed()
 		return nil, mpool.NoMem(n, err)
 	}
