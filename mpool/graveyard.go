@@ -44,7 +44,8 @@ func (g *Graveyard) Bury(base unsafe.Pointer, n int64) error {
 		prot = unix.PROT_NONE
 	}
 	if _, err := unix.MmapPtr(-1, 0, base, uintptr(n), prot, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED); err != nil {
-		return errors.Join(fmt.Errorf("mpool: reserving %d bytes of freed memory: %w", n, err), unmap(grave{base, n}))
+		// The kernel may have given up what was there, and somebody else have got it: it is not ours to unmap.
+		return fmt.Errorf("mpool: reserving %d bytes of freed memory: %w", n, err)
 	}
 	g.graves = append(g.graves, grave{base, n})
 	g.bytes += n
@@ -62,6 +63,26 @@ func (g *Graveyard) release() error {
 	g.graves = g.graves[1:]
 	g.bytes -= x.n
 	return unmap(x)
+}
+
+// Retry calls alloc, and once more without the addresses when there is no room: where address space is limited (ulimit -v) they would
+// use it up.
+func (g *Graveyard) Retry(alloc func() error) error {
+	err := alloc()
+	if !errors.Is(err, unix.ENOMEM) {
+		return err
+	}
+	g.mu.Lock()
+	some := len(g.graves) > 0
+	var errs []error
+	for len(g.graves) > 0 {
+		errs = append(errs, g.release())
+	}
+	g.mu.Unlock()
+	if !some {
+		return err
+	}
+	return errors.Join(append(errs, alloc())...)
 }
 
 // Close gives the addresses back; mappings that come later are undone at once.

@@ -1,6 +1,7 @@
 package mpool_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unsafe"
@@ -74,6 +75,45 @@ func TestGraveyard(t *testing.T) {
 	}
 	if err := g.Bury(p, n); err != nil || g.Bytes() != 0 {
 		t.Errorf("what comes after Close stays: %v", err)
+	}
+}
+
+// TestGraveyardRetry: reserved addresses go when there is no room otherwise, and only then.
+func TestGraveyardRetry(t *testing.T) {
+	var g mpool.Graveyard
+	defer g.Close()
+	calls, other := 0, errors.New("another reason")
+	fails := func(err error, times int) func() error {
+		calls = 0
+		return func() error {
+			if calls++; calls > times {
+				return nil
+			}
+			return err
+		}
+	}
+	bury := func() {
+		p, err := unix.MmapPtr(-1, 0, nil, 4096, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err == nil {
+			err = g.Bury(p, 4096)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Retry(fails(unix.ENOMEM, 1)); !errors.Is(err, unix.ENOMEM) || calls != 1 {
+		t.Errorf("with nothing reserved: %v after %d calls", err, calls)
+	}
+	bury()
+	if err := g.Retry(fails(other, 1)); !errors.Is(err, other) || calls != 1 || g.Bytes() == 0 {
+		t.Errorf("another error: %v after %d calls, %d bytes reserved", err, calls, g.Bytes())
+	}
+	if err := g.Retry(fails(unix.ENOMEM, 1)); err != nil || calls != 2 || g.Bytes() != 0 {
+		t.Errorf("no room: %v after %d calls, %d bytes reserved", err, calls, g.Bytes())
+	}
+	bury()
+	if err := g.Retry(fails(unix.ENOMEM, 2)); !errors.Is(err, unix.ENOMEM) || calls != 2 {
+		t.Errorf("no room at all: %v after %d calls", err, calls)
 	}
 }
 

@@ -30,7 +30,8 @@ const memoryAlign = 64
 // a system call, even where the system forbids ranks to read each other's memory. It is released by FreeMem, or by Finalize at the
 // latest; between processes it is not the collector's, and a later use may end the program. It begins at a multiple of 64 bytes. T must
 // hold no pointers, else ErrType; a negative n is ErrArg; ErrNoMem when there is no room. No elements, or such of no size, take no
-// memory. The parameter mpool chooses where memory comes from.
+// memory; other pieces take a file descriptor and two pages at least, so that a few large ones are better than many small ones. The
+// parameter mpool chooses where memory comes from.
 func AllocMem[T any](i *Instance, n int) ([]T, error) {
 	if i == nil {
 		return nil, &core.Error{Class: ErrArg, Op: opAllocMem, Peer: Undefined, Index: -1, Err: errNoInstance}

@@ -303,12 +303,12 @@ func TestMemoryStrangers(t *testing.T) {
 	}
 }
 
-// TestMemoryReservations: address space is aligned, and has an end.
-func TestMemoryReservations(t *testing.T) {
-	if _, err := ReserveRange(1<<62, 1); err == nil {
+// TestMapAligned: address space is aligned, and has an end.
+func TestMapAligned(t *testing.T) {
+	if _, err := MapAligned(1<<62, pageSize, unix.PROT_NONE, 0); err == nil {
 		t.Error("more address space than there is")
 	}
-	p, err := ReserveRange(10, 1<<21)
+	p, err := MapAligned(pageSize, 1<<21, unix.PROT_READ, 0)
 	if err != nil || uintptr(p)%(1<<21) != 0 {
 		t.Fatalf("%v, %v", p, err)
 	}

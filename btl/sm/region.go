@@ -1,7 +1,9 @@
 package sm
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +34,9 @@ func (ep *endpoint) copyMapped(t *btl.Transfer, call uintptr) (ok bool, err erro
 		return true, err
 	}
 	theirs, err := ep.peer.Memory(ep.m.shm, uint32(number), at.there, t.N)
+	if errors.Is(err, os.ErrProcessDone) {
+		return true, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
+	}
 	if err != nil {
 		ep.unmapped++
 		ep.m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not read directly, but as other memory: %v", err))

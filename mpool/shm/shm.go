@@ -53,8 +53,11 @@ func (p *pool) Alloc(n, align int64) (*core.Region, error) {
 	if err := mpool.CheckAlloc(n, align); err != nil {
 		return nil, err
 	}
-	m, err := p.d.NewMemory(max(n, 1), align)
-	if err != nil {
+	var m *shm.Memory
+	if err := p.graves.Retry(func() (err error) {
+		m, err = p.d.NewMemory(max(n, 1), align)
+		return err
+	}); err != nil {
 		p.Failed()
 		return nil, mpool.NoMem(n, err)
 	}
