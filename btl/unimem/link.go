@@ -56,8 +56,7 @@ type slot struct {
 	hdrLen uint8
 	n      int64 // header and payload
 	mem    unsafe.Pointer
-	off    int64     // of the receiver's buffer
-	theirs uint32    // its number
+	theirs uint32    // number of the receiver's buffer
 	frag   *btl.Frag // whose payload is read where it lies, nil: it is in the buffer
 	seq    uint64    // of an eager message
 	head   unimem.Transfer
@@ -237,6 +236,9 @@ func (l *link) giveBack(cause error) {
 	l.outbox = l.outbox[:0]
 	for i := range l.slots {
 		s := &l.slots[i]
+		if s.state == slotMoving {
+			l.routes.release(&s.way)
+		}
 		if f := s.frag; f != nil {
 			s.frag = nil
 			f.Owner.FragDone(f, cause)
@@ -244,4 +246,5 @@ func (l *link) giveBack(cause error) {
 	}
 	l.m.abandonOps(l, cause)
 	l.routes.close()
+	l.m.dev.Deregister(l.eagerWay)
 }
