@@ -44,7 +44,8 @@ func (g *Graveyard) Bury(base unsafe.Pointer, n int64) error {
 		prot = unix.PROT_NONE
 	}
 	if _, err := unix.MmapPtr(-1, 0, base, uintptr(n), prot, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED); err != nil {
-		return errors.Join(fmt.Errorf("mpool: reserving %d bytes of freed memory: %w", n, err), unmap(grave{base, n}))
+		// The kernel may have given up what was there, and somebody else have got it: it is not ours to unmap.
+		return fmt.Errorf("mpool: reserving %d bytes of freed memory: %w", n, err)
 	}
 	g.graves = append(g.graves, grave{base, n})
 	g.bytes += n

@@ -114,12 +114,16 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	if err := d.sys.fallocate(fd, 0, 0, size+tailSize); err != nil {
 		return nil, fmt.Errorf("shm: no memory for %d bytes of shared memory: %w", size, err)
 	}
-	base, err := ReserveRange(size+tailSize, align)
-	if err != nil {
-		return nil, err
+	var base unsafe.Pointer
+	flags := unix.MAP_SHARED
+	if align > pageSize {
+		if base, err = MapAligned(size+tailSize, align, unix.PROT_NONE, unix.MAP_NORESERVE); err != nil {
+			return nil, err
+		}
+		flags |= unix.MAP_FIXED
 	}
-	if _, err := unix.MmapPtr(fd, 0, base, uintptr(size+tailSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED); err != nil {
-		_ = unix.MunmapPtr(base, uintptr(size+tailSize))
+	// Where mapping fails the kernel may have given up what was there, and somebody else have got it: it is not ours to unmap.
+	if base, err = unix.MmapPtr(fd, 0, base, uintptr(size+tailSize), unix.PROT_READ|unix.PROT_WRITE, flags); err != nil {
 		return nil, fmt.Errorf("shm: mapping %d bytes of shared memory: %w", size, err)
 	}
 	m = &Memory{d: d, base: base, size: size, number: uint32(fd) + 1, fd: fd, tail: (*tail)(unsafe.Add(base, size))}
@@ -137,16 +141,16 @@ func withinFileLimit(size int64) error {
 	return nil
 }
 
-// ReserveRange takes n bytes of address space, beginning at a multiple of align, that hold nothing and cannot be touched.
-func ReserveRange(n, align int64) (unsafe.Pointer, error) {
-	n = (n + pageSize - 1) &^ (pageSize - 1)
+// MapAligned maps n bytes of anonymous private memory, beginning at a multiple of align, which mmap does not promise. n and align are
+// multiples of the page that flags ask for.
+func MapAligned(n, align int64, prot, flags int) (unsafe.Pointer, error) {
 	room := n
 	if align > pageSize {
 		room += align
 	}
-	p, err := unix.MmapPtr(-1, 0, nil, uintptr(room), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(room), prot, unix.MAP_PRIVATE|unix.MAP_ANON|flags)
 	if err != nil {
-		return nil, fmt.Errorf("shm: reserving %d bytes of address space: %w", n, err)
+		return nil, fmt.Errorf("shm: mapping %d bytes of memory: %w", n, err)
 	}
 	if room == n {
 		return p, nil

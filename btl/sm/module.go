@@ -312,8 +312,13 @@ func (m *module) chooseCopy(ep *endpoint) {
 	case m.opt.SingleCopy == "none":
 		ep.noCopy = errors.New("btl_sm_single_copy_mechanism is none")
 		ep.unmapped = mapTrials
+	case m.opt.SingleCopy == "map" && !m.shm.InProcess():
+		ep.noCopy = errors.New("btl_sm_single_copy_mechanism is map")
 	case m.shm.InProcess():
 	default:
+		if m.opt.SingleCopy == "cma" {
+			ep.unmapped = mapTrials
+		}
 		if err := ep.peer.TryCMA(readPeer); err != nil {
 			ep.noCopy = err
 			if !errors.Is(err, unix.ESRCH) { // else it has just ended, which its pidfd tells

@@ -23,7 +23,7 @@ type Options struct {
 	EagerLimit   int64  `mca:"eager_limit" default:"4k" min:"0" max:"1m" level:"4" unit:"bytes" settable:"true" help:"largest message, header included, that is copied through shared memory before it is matched"`
 	RndvEager    int64  `mca:"rndv_eager_limit" default:"0" min:"0" max:"1m" level:"5" unit:"bytes" help:"bytes that travel with a rendezvous header"`
 	MaxSend      int64  `mca:"max_send_size" default:"32k" min:"256" max:"4m" level:"4" unit:"bytes" help:"largest fragment, header included"`
-	SingleCopy   string `mca:"single_copy_mechanism" default:"auto" enum:"auto|cma|none" level:"3" help:"how a receiver reads large messages of another process: cma is process_vm_readv; none copies through shared memory; auto tries cma with each peer"`
+	SingleCopy   string `mca:"single_copy_mechanism" default:"auto" enum:"auto|cma|map|none" level:"3" help:"how a receiver reads large messages of another process: cma is process_vm_readv; map reads those in memory of AllocMem, which it maps; none copies through shared memory; auto maps where it can, else tries cma with each peer"`
 	GetLimit     int64  `mca:"get_limit" default:"0" min:"0" level:"5" unit:"bytes" help:"smallest message fetched by single copy, when it is above the eager limit"`
 	FifoSize     int64  `mca:"fifo_size" default:"256" min:"8" max:"64k" level:"6" unit:"slots" help:"slots of a ring between two ranks; rounded up to a power of two"`
 	DataSize     int64  `mca:"data_size" default:"128k" min:"4k" max:"64m" level:"6" unit:"bytes" help:"data area of a ring; at least four fragments are made to fit"`

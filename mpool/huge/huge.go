@@ -33,14 +33,14 @@ func (component) Open(env *mpool.Env) (mpool.Pool, int, error) {
 	if err := env.Params.Decode("mpool", "huge", &o); err != nil {
 		return nil, 0, err
 	}
-	return &pool{Meter: mpool.Meter{Pool: "huge"}, say: env.Say, mmap: unix.MmapPtr}, o.Priority, nil
+	return &pool{Meter: mpool.Meter{Pool: "huge"}, say: env.Say, mmap: shm.MapAligned}, o.Priority, nil
 }
 
 type pool struct {
 	mpool.Meter
 	graves mpool.Graveyard
 	say    func(key, message string)
-	mmap   func(fd int, offset int64, addr unsafe.Pointer, length uintptr, prot int, flags int) (unsafe.Pointer, error)
+	mmap   func(n, align int64, prot, flags int) (unsafe.Pointer, error)
 }
 
 const (
@@ -59,11 +59,7 @@ func (p *pool) Alloc(n, align int64) (*core.Region, error) {
 		return nil, mpool.NoMem(n, unix.ENOMEM)
 	}
 	size := (max(n, 1) + pageSize - 1) &^ (pageSize - 1)
-	// Address space first: mmap alone promises no alignment.
-	base, err := shm.ReserveRange(size, max(align, pageSize))
-	if err == nil {
-		err = p.fill(base, size)
-	}
+	base, err := p.mapPages(size, max(align, pageSize))
 	if err != nil {
 		p.Failed()
 		return nil, mpool.NoMem(n, err)
@@ -75,21 +71,24 @@ func (p *pool) Alloc(n, align int64) (*core.Region, error) {
 	}), nil
 }
 
-// fill puts memory under reserved addresses, huge pages or what there is.
-func (p *pool) fill(base unsafe.Pointer, size int64) error {
-	const prot, flags = unix.PROT_READ | unix.PROT_WRITE, unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_FIXED
-	_, hugeErr := p.mmap(-1, 0, base, uintptr(size), prot, flags|unix.MAP_HUGETLB|huge2M)
+// mapPages maps huge pages, or what there is.
+func (p *pool) mapPages(size, align int64) (unsafe.Pointer, error) {
+	const prot = unix.PROT_READ | unix.PROT_WRITE
+	own := align
+	if align <= pageSize {
+		own = 1 // the kernel's own choice is right, and takes no page more
+	}
+	base, hugeErr := p.mmap(size, own, prot, unix.MAP_HUGETLB|huge2M)
 	if hugeErr == nil {
-		return nil
+		return base, nil
 	}
-	_, err := p.mmap(-1, 0, base, uintptr(size), prot, flags)
+	base, err := p.mmap(size, align, prot, 0)
 	if err != nil {
-		_ = unix.MunmapPtr(base, uintptr(size)) // the first error is the one to tell
-		return fmt.Errorf("mmap: %w", err)
+		return nil, err
 	}
-	p.say("mpool-huge", fmt.Sprintf("no pages of 2 MiB, using ordinary ones that the kernel may join: mmap with MAP_HUGETLB: %v; set vm.nr_hugepages", hugeErr))
+	p.say("mpool-huge", fmt.Sprintf("no pages of 2 MiB, using ordinary ones that the kernel may join: %v (MAP_HUGETLB); set vm.nr_hugepages", hugeErr))
 	_ = unix.Madvise(unsafe.Slice((*byte)(base), size), unix.MADV_HUGEPAGE) // EINVAL: a kernel that joins none
-	return nil
+	return base, nil
 }
 
 // Close implements mpool.Pool.

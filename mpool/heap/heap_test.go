@@ -1,0 +1,9 @@
+package heap
+
+import (
+	"testing"
+
+	"github.com/ompi-go/ompi-go/mpool/mpooltest"
+)
+
+func TestConformance(t *testing.T) { mpooltest.Run(t, mpooltest.Config{Component: component{}}) }
