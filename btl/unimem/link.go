@@ -127,7 +127,11 @@ func (l *link) buffers() error {
 	m := l.m
 	out := min(m.opt.Buffers, int(l.card.buffers))
 	size := m.opt.slotBytes()
-	l.size = min(size, int64(l.card.bufferSize))
+	if l.size = int64(l.card.bufferSize); l.size < size {
+		return fmt.Errorf("rank %d has bounce buffers of %d bytes, this one of %d: btl_unimem_max_send_size and btl_unimem_eager_limit must be the same in all ranks",
+			l.proc.Rank, l.size, size)
+	}
+	l.size = size
 	off, err := m.dev.Alloc(size * int64(out+m.opt.Buffers))
 	if err != nil {
 		return fmt.Errorf("bounce buffers for rank %d: %w", l.proc.Rank, err)
