@@ -15,6 +15,7 @@ func init() {
 type mpiOptions struct {
 	YieldWhenIdle string        `mca:"yield_when_idle" default:"auto" enum:"auto|true|false" level:"3" help:"give up the core between polls that find nothing; auto: when ranks outnumber the cores"`
 	SleepAfter    time.Duration `mca:"sleep_after" default:"20ms" level:"4" settable:"true" help:"idle time after which a waiting rank stops polling and sleeps until something rings; 0: never"`
+	LeavePinned   bool          `mca:"leave_pinned" default:"true" level:"4" help:"keep registrations of memory for later messages, where a transport has a registration cache; else they end with the message"`
 	TraceFile     string        `mca:"trace_file" default:"" level:"4" help:"file for a timeline of what the ranks did, in the Trace Event Format of Perfetto and Chrome; mpirun and ompi.Run write one for the job, under other launchers each rank writes its own with its number appended; empty: none"`
 	TraceEvents   int           `mca:"trace_events" default:"65536" min:"16" max:"16m" level:"5" help:"newest events, and newest messages, that each rank keeps for trace_file"`
 	TraceSkew     time.Duration `mca:"trace_skew" default:"0s" level:"9" help:"for tests of trace_file: by how much the clock of each rank is set ahead of that of the rank before"`

@@ -110,7 +110,7 @@ func TestMapped(t *testing.T) {
 func TestMappedHostile(t *testing.T) {
 	s := newShared(t, "map", 8192)
 	dst := make([]byte, 1<<16)
-	number := s.h.B &^ lengthMask
+	number := s.h.B &^ handleMask
 	for _, c := range []struct {
 		name   string
 		h      btl.MemHandle
@@ -125,7 +125,7 @@ func TestMappedHostile(t *testing.T) {
 		{"an address before", btl.MemHandle{A: s.h.A - 1, B: s.h.B}, 0, 1},
 		{"an address behind", btl.MemHandle{A: s.h.A + 8192, B: s.h.B}, 0, 1},
 		{"an address that wraps", btl.MemHandle{A: ^uint64(0), B: s.h.B}, 0, 2},
-		{"no such memory", btl.MemHandle{A: s.h.A, B: 60000<<numberShift | 8192}, 0, 1},
+		{"no such memory", btl.MemHandle{A: s.h.A, B: 60000<<handleBits | 8192}, 0, 1},
 	} {
 		s.ep.unmapped = 0
 		if _, err := s.get(t, &btl.Transfer{Local: unsafe.Pointer(&dst[0]), N: c.n, Remote: c.h, Off: c.off}); err == nil {
@@ -147,7 +147,7 @@ func FuzzMapped(f *testing.F) {
 	f.Add(s.h.A, ^uint64(0), int64(1<<62), int64(1))
 	f.Fuzz(func(t *testing.T, a, b uint64, off, n int64) {
 		s.ep.unmapped = 0
-		if n > 1<<16 || b>>numberShift > 64 && b>>numberShift != s.h.B>>numberShift {
+		if n > 1<<16 || b>>handleBits > 64 && b>>handleBits != s.h.B>>handleBits {
 			return
 		}
 		dst := make([]byte, max(n, 1))
@@ -163,7 +163,7 @@ func TestMappedRefused(t *testing.T) {
 	for _, mechanism := range []string{"auto", "map"} {
 		t.Run(mechanism, func(t *testing.T) {
 			s := newShared(t, mechanism, 8192)
-			s.h.B = 60000<<numberShift | 100
+			s.h.B = 60000<<handleBits | 100
 			src := []byte("ordinary")
 			s.h.A = uint64(uintptr(unsafe.Pointer(&src[0])))
 			dst := make([]byte, 8)

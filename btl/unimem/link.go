@@ -56,8 +56,7 @@ type slot struct {
 	hdrLen uint8
 	n      int64 // header and payload
 	mem    unsafe.Pointer
-	off    int64     // of the receiver's buffer
-	theirs uint32    // its number
+	theirs uint32    // number of the receiver's buffer
 	frag   *btl.Frag // whose payload is read where it lies, nil: it is in the buffer
 	seq    uint64    // of an eager message
 	head   unimem.Transfer
@@ -128,7 +127,11 @@ func (l *link) buffers() error {
 	m := l.m
 	out := min(m.opt.Buffers, int(l.card.buffers))
 	size := m.opt.slotBytes()
-	l.size = min(size, int64(l.card.bufferSize))
+	if l.size = int64(l.card.bufferSize); l.size < size {
+		return fmt.Errorf("rank %d has bounce buffers of %d bytes, this one of %d: btl_unimem_max_send_size and btl_unimem_eager_limit must be the same in all ranks",
+			l.proc.Rank, l.size, size)
+	}
+	l.size = size
 	off, err := m.dev.Alloc(size * int64(out+m.opt.Buffers))
 	if err != nil {
 		return fmt.Errorf("bounce buffers for rank %d: %w", l.proc.Rank, err)
@@ -237,6 +240,9 @@ func (l *link) giveBack(cause error) {
 	l.outbox = l.outbox[:0]
 	for i := range l.slots {
 		s := &l.slots[i]
+		if s.state == slotMoving {
+			l.routes.release(&s.way)
+		}
 		if f := s.frag; f != nil {
 			s.frag = nil
 			f.Owner.FragDone(f, cause)
@@ -244,4 +250,5 @@ func (l *link) giveBack(cause error) {
 	}
 	l.m.abandonOps(l, cause)
 	l.routes.close()
+	l.m.dev.Deregister(l.eagerWay)
 }

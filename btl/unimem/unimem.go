@@ -69,11 +69,11 @@ func (component) Framework() string { return "btl" }
 func (component) Name() string      { return "unimem" }
 func (component) Options() any      { return &Options{} }
 
-// Open makes the instance's one module, where the parameter btl asks for it by name.
+// Open makes the instance's one module, where the parameter btl asks for it by name. Elsewhere there is none, and nothing to say about it.
 func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	switch {
 	case !slices.Contains(env.Params.Selection("btl").Names(), "unimem"):
-		return nil, fmt.Errorf("%w: it is a model, used only where the parameter btl names it", btl.ErrUnavailable)
+		return nil, nil
 	case env.Shm == nil && env.ShmErr != nil:
 		return nil, fmt.Errorf("%w: %w", btl.ErrUnavailable, env.ShmErr)
 	case env.Shm == nil:

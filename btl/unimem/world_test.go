@@ -11,7 +11,7 @@ import (
 )
 
 // openWith opens the component alone, without shared memory.
-func openWith(t *testing.T, cfg btltest.Config, job rte.Job) error {
+func openWith(t *testing.T, cfg btltest.Config, job rte.Job) ([]btl.Module, error) {
 	t.Helper()
 	reg, err := mca.NewRegistry()
 	if err != nil {
@@ -25,6 +25,5 @@ func openWith(t *testing.T, cfg btltest.Config, job rte.Job) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = (component{}).Open(&btl.Env{Params: params, Job: job})
-	return err
+	return (component{}).Open(&btl.Env{Params: params, Job: job})
 }
