@@ -152,7 +152,11 @@ func TestFailover(t *testing.T) {
 }
 
 func failover(t *testing.T, seed uint64, rnd *rand.Rand, kill func(*rand.Rand) error, opts []ompi.Option) {
-	const size, extra = 64 << 20, 20
+	const extra = 20
+	size := 64 << 20
+	if raceEnabled {
+		size = 16 << 20
+	}
 	when := time.Duration(rnd.IntN(60_000)) * time.Microsecond
 	job(t, 2, func(world *ompi.Comm) error {
 		me := world.Rank()
@@ -161,12 +165,12 @@ func failover(t *testing.T, seed uint64, rnd *rand.Rand, kill func(*rand.Rand) e
 			stamp(big, seed, 0)
 		}
 		if me == 0 { // the connections are made; what follows uses all of them
-			if err := errors.Join(world.Send(ompi.Slice(big[:8<<20]), 1, 0), world.Send(ompi.Slice(big[:8<<20]), 1, 0)); err != nil {
+			if err := errors.Join(world.Send(ompi.Slice(big[:size/8]), 1, 0), world.Send(ompi.Slice(big[:size/8]), 1, 0)); err != nil {
 				return err
 			}
 		} else {
 			for range 2 {
-				if _, err := world.Recv(ompi.Slice(big[:8<<20]), 0, 0); err != nil {
+				if _, err := world.Recv(ompi.Slice(big[:size/8]), 0, 0); err != nil {
 					return err
 				}
 			}

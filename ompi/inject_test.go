@@ -114,3 +114,30 @@ func TestInjectedEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasuredWeights: large messages over two BTLs, whose shares change as they are measured.
+func TestMeasuredWeights(t *testing.T) {
+	job(t, 2, func(world *ompi.Comm) error { return exchangeLong(world, 12) }, ompi.WithComponent(&wire{}), ompi.WithParam("btl", "self,tcp,wire"),
+		ompi.WithParam("coll", "^sm"), ompi.WithParam("btl_tcp_exclusivity", "65535"), ompi.WithParam("bml_r2_measured_weights", "true"))
+}
+
+// exchangeLong sends messages of 8 MiB there and back.
+func exchangeLong(world *ompi.Comm, rounds int) error {
+	b := make([]byte, 8<<20)
+	for round := range rounds {
+		if world.Rank() == round%2 {
+			stamp(b, 1, round)
+			if err := world.Send(ompi.Slice(b), 1-world.Rank(), round); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := world.Recv(ompi.Slice(b), 1-world.Rank(), round); err != nil {
+			return err
+		}
+		if !stamped(b, 1, round) {
+			return fmt.Errorf("message %d is damaged", round)
+		}
+	}
+	return nil
+}

@@ -440,7 +440,7 @@ func (x *matchHandler) Placed(peer int, hdr []byte, n int, err error) {
 	}
 	rs.placing = nil
 	if err != nil {
-		if p, e := o.connect(m, int(h.source)); e == nil && (p.ep.Reduced || len(p.ep.Bulk) > 1) {
+		if p, e := o.connect(m, int(h.source)); e == nil && m.fault == nil && !o.closed && (p.ep.Reduced || len(p.ep.Bulk) > 1) {
 			o.cutOff(m, rs, peer, h.seq, r)
 			return
 		}

@@ -79,6 +79,8 @@ type player struct {
 	t     *testing.T
 	out   bytes.Buffer
 	w     *world
+	pw    *pathWorld // of worlds with two paths; else nil
+	begun map[string]func(error)
 	ops   []*op
 	named map[string]*op
 	msgs  map[string]pml.Message
@@ -143,11 +145,13 @@ var modes = map[string]pml.Mode{"": pml.Standard, "sync": pml.Synchronous, "read
 // run performs one command.
 //
 //	world n= [eager= rndv= frag= inline= get= put= pipe= pipesend= pipefrag= shared= depth= recvdepth= protocol=] [gets] [puts] [slow] [later|hold] [checksum[=R]] [big=R] [budget= first=]
+//	world paths [eager= rndv= frag= inline=] [eager2=] [gets] [checksum]: two paths, their completions later; path=2 below means the second
 //	R isend to= tag= size= [mode=] [vector] [comm= inner] [as=]    R irecv from= tag= size= [vector] [comm= inner] [as=]
 //	R cancel of=    R free of=    complete [at=]
 //	R iprobe from= tag=    R probe from= tag= as=    R improbe from= tag= as=    R imrecv of= size= [as=]
 //	deliver [at=|last|all]    corrupt [at=]    refuse n=    getfails|putfails|regfails [n=] how=unsupported|gone|not    R poll [n=]    R credit
 //	endtransfer [at=] [how=]    refusetransfers n=    R registered    R cancelall
+//	drop [at=]    doubt [at=] (it comes, and counts as lost)    reclaim [at=]    begin at= as= (to place it)    rest of= [broken]    R breaks peer= (a path)    settle (all paths)
 //	R die peer=    R revoke    R addcomm k=    R delcomm k=    R sequence to= peer= (both ends)    R stats    frames
 func (p *player) run(a args) {
 	if a.verb == "world" {
@@ -158,7 +162,10 @@ func (p *player) run(a args) {
 	if a.rank >= 0 {
 		r = p.w.ranks[a.rank]
 	}
-	s := p.w.script
+	s := p.script(a)
+	if p.pathCommand(a, s) {
+		return
+	}
 	switch a.verb {
 	case "isend":
 		p.seq++
@@ -255,7 +262,69 @@ func (p *player) run(a args) {
 // how is what goes wrong, by name.
 var how = map[string]error{"unsupported": btl.ErrNotSupported, "gone": errors.New("its memory is gone")}
 
+// script is the path that a command is about.
+func (p *player) script(a args) *btltest.Script {
+	if a.num("path", 1) == 2 {
+		return p.pw.both[1]
+	}
+	return p.w.script
+}
+
+// pathCommand performs a command about what a path does.
+func (p *player) pathCommand(a args, s *btltest.Script) bool {
+	frame := func() *btltest.Frame { return s.Frames()[a.num("at", 1)-1] }
+	switch a.verb {
+	case "drop":
+		s.Drop(frame(), errors.New("lost"))
+	case "doubt":
+		s.Doubt(frame(), errors.New("in doubt"))
+	case "reclaim":
+		s.Reclaim(frame(), false)
+	case "begin":
+		if p.begun == nil {
+			p.begun = map[string]func(error){}
+		}
+		if p.begun[a.words["as"]] = s.Begin(frame(), errors.New("in doubt")); p.begun[a.words["as"]] == nil {
+			fmt.Fprintln(&p.out, "  it is not placed")
+		}
+	case "rest":
+		var err error
+		if a.has("broken") {
+			err = errors.New("broken off")
+		}
+		p.begun[a.words["of"]](err)
+	case "settle":
+		p.pw.settle()
+	case "breaks":
+		s.Fail(a.rank, a.num("peer", 1-a.rank), false, errors.New("the cable is out"))
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *player) openPaths(a args) {
+	p.pw = newPathWorld(p.t, func(first, second *btltest.Script) {
+		for _, s := range []*btltest.Script{first, second} {
+			s.Facts = btl.Limits{Eager: int64(a.num("eager", 116)), RndvEager: int64(a.num("rndv", 20)), MaxSend: int64(a.num("frag", 124)), Latency: 1, Bandwidth: 1, Exclusivity: 1}
+			s.Inline, s.Gets, s.Later = a.num("inline", 16), a.has("gets"), true
+		}
+		second.Facts.Eager = int64(a.num("eager2", a.num("eager", 116)))
+	})
+	p.w = p.pw.world
+	for _, r := range p.w.ranks {
+		if a.has("checksum") {
+			r.o.opt.Checksum = true
+			r.o.extend()
+		}
+	}
+}
+
 func (p *player) open(a args) {
+	if a.has("paths") {
+		p.openPaths(a)
+		return
+	}
 	s := btltest.NewScript()
 	s.Facts.Eager, s.Facts.RndvEager, s.Facts.MaxSend = int64(a.num("eager", 116)), int64(a.num("rndv", 20)), int64(a.num("frag", 124))
 	s.Facts.MinGet, s.Facts.MinPut, s.Facts.MinShared = int64(a.num("get", 0)), int64(a.num("put", 0)), int64(a.num("shared", 0))
@@ -316,14 +385,15 @@ func (p *player) iprobe(a args, r *rank) {
 }
 
 func (p *player) deliver(a args) {
-	f := p.w.script.Frames()
+	s := p.script(a)
+	f := s.Frames()
 	switch {
 	case a.has("all"):
-		p.w.script.DeliverAll()
+		s.DeliverAll()
 	case a.has("last"):
-		p.w.script.Deliver(f[len(f)-1])
+		s.Deliver(f[len(f)-1])
 	default:
-		p.w.script.Deliver(f[a.num("at", 1)-1])
+		s.Deliver(f[a.num("at", 1)-1])
 	}
 }
 
@@ -331,6 +401,11 @@ func (p *player) deliver(a args) {
 func (p *player) tell() {
 	for _, l := range p.w.script.Log() {
 		fmt.Fprintf(&p.out, "  %s\n", frameText(l))
+	}
+	if p.pw != nil {
+		for _, l := range p.pw.both[1].Log() {
+			fmt.Fprintf(&p.out, "  second path: %s\n", frameText(l))
+		}
 	}
 	for _, o := range p.ops {
 		if o.told {

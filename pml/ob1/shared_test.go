@@ -37,7 +37,6 @@ func TestOfferShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	buf := core.MakeBuffer(unsafe.Pointer(&mem[0]), int64(len(mem)), typ)
-	l := &limits{eager: 4000}
 	for _, c := range []struct {
 		name       string
 		mod        sharer
@@ -58,7 +57,11 @@ func TestOfferShared(t *testing.T) {
 	} {
 		p := &bml.Path{Get: getter{}, Shares: &c.mod, Reg: &c.mod, NoGet: true}
 		c.change(p)
-		s := &sendReq{path: p, total: c.total}
+		s := &sendReq{path: p, peer: &peer{}, total: c.total}
+		l := &limits{eager: 4000, can: canGet | getRefused}
+		if p.Get == nil {
+			l.can &^= canGet
+		}
 		if got := s.offerShared(buf, c.contiguous, l); got != c.want {
 			t.Errorf("%s: offered %v", c.name, got)
 		}
