@@ -17,8 +17,8 @@ import (
 //	CREDIT 16 | type 1 | 3 zero | context that it is meant for first 4, all ones: none | granted 8 |
 //	STARVE 24 | type 1 | 3 zero | context 4 | source 4 | 4 zero | granted, as far as the sender knows 8 |
 //
-// Who cannot pay for an eager message announces it (RNDV without payload); who cannot pay for that keeps the message and says once that
-// it starves: starve.go is the sender's end, this file the receiver's.
+// Who cannot pay for an eager message announces it (RNDV without payload, or with as little as costs nothing); who cannot pay for that keeps the message and says once that
+// it starves: starve.go is the sender's end, this file and lend.go the receiver's.
 //
 // Each peer has a window: the cost of what it may have sent and the receiver has not matched. It begins with what any two ranks of a job
 // compute alike, is raised to the peer's share of the budget when the peer begins to use it, and is doubled out of the free half of
@@ -69,17 +69,6 @@ type account struct {
 	kept    int64 // cost of what is kept of the peer
 	waits   bool  // in credits.pending
 	frame   *ctl  // the newest CREDIT
-}
-
-// starver is a peer that keeps messages back for one context. It holds while the peer's granted is at.
-type starver struct {
-	peer   int
-	ctx    uint32
-	source int32
-	at     int64
-	age    int  // passes
-	idle   bool // looked at in vain; until something happens
-	probed bool // a probe that does not wait has looked for messages of it
 }
 
 // credits is the machine of one module.
@@ -260,17 +249,6 @@ func (c *credits) pay(peer int, ctx uint32) bool {
 	return true
 }
 
-// lend grants a peer a step beyond its window, for messages of one context: first what one of them costs at least, so that little else of
-// the peer's comes with it.
-func (c *credits) lend(peer int, ctx uint32) {
-	f := &c.accounts[peer]
-	f.loan += f.step
-	f.granted += f.step
-	f.step = min(2*f.step, loanMost)
-	c.stats.Loans++
-	c.tell(peer, ctx)
-}
-
 // tell sends a peer what it has been granted.
 func (c *credits) tell(peer int, ctx uint32) {
 	o, f := c.o, &c.accounts[peer]
@@ -313,143 +291,6 @@ func parseStarve(b []byte) (ctx uint32, source int32, granted int64) {
 	return le.Uint32(b[4:]), int32(le.Uint32(b[8:])), int64(le.Uint64(b[16:]))
 }
 
-// starveHandler receives STARVE frames.
-type starveHandler struct{ o *module }
-
-// Receive implements btl.Handler.
-func (x *starveHandler) Receive(peer int, hdr, _ []byte) {
-	o := x.o
-	c := &o.credit
-	if len(hdr) != starveSize {
-		o.refuse(peer)
-		return
-	}
-	ctx, source, granted := parseStarve(hdr)
-	if ctx > o.MaxContext() || source < 0 || granted > c.accounts[peer].granted || !o.mayBe(ctx, source, peer) {
-		o.refuse(peer)
-		return
-	}
-	if granted != c.accounts[peer].granted {
-		return // it has not heard of the newest grant; if that is not enough, it will say so
-	}
-	for i := range c.starved {
-		if s := &c.starved[i]; s.peer == peer && s.ctx == ctx {
-			*s = starver{peer: peer, ctx: ctx, source: source, at: granted}
-			c.wake()
-			return
-		}
-	}
-	c.starved = append(c.starved, starver{peer: peer, ctx: ctx, source: source, at: granted})
-	c.wake()
-}
-
-// mayBe reports whether a peer may be this rank of a context, as far as is known.
-func (o *module) mayBe(ctx uint32, source int32, peer int) bool {
-	if int(ctx) >= len(o.chans) || o.chans[ctx] == nil {
-		return true
-	}
-	ranks := o.chans[ctx].ranks
-	return int(source) < len(ranks) && ranks[source].job == peer
-}
-
-// wake has starving peers looked at in the next passes. While that lasts the engine does not sleep.
-func (c *credits) wake() {
-	for i := range c.starved {
-		if s := &c.starved[i]; s.idle {
-			s.idle, s.age = false, 0
-		}
-	}
-	if !c.on {
-		c.on = true
-		c.source.On()
-		c.o.engine.Busy(1)
-	}
-}
-
-// Poll implements progress.Poller.
-func (c *credits) Poll() int {
-	n := c.payAll()
-	active := false
-	rest := c.starved[:0]
-	for i := range c.starved {
-		s := c.starved[i]
-		f := &c.accounts[s.peer]
-		if s.at != f.granted || c.o.procs[s.peer].Failed() != nil {
-			continue
-		}
-		if s.age++; !s.idle && s.age >= patience {
-			if f.due > 0 && c.pay(s.peer, s.ctx) {
-				n++
-				continue
-			}
-			if c.needs(&s) {
-				c.lend(s.peer, s.ctx)
-				n++
-				continue
-			}
-			s.idle, s.probed = true, false
-		}
-		active = active || !s.idle
-		rest = append(rest, s)
-	}
-	c.starved = rest
-	if !active && len(c.pending) == 0 {
-		c.rest()
-	}
-	return n
-}
-
-// rest stops looking.
-func (c *credits) rest() {
-	if c.on {
-		c.on = false
-		c.source.Off()
-		c.o.engine.Busy(-1)
-	}
-}
-
-// needs reports whether something waits here that messages which a peer keeps back might match.
-func (c *credits) needs(s *starver) bool {
-	if int(s.ctx) >= len(c.o.chans) || c.o.chans[s.ctx] == nil {
-		return false
-	}
-	m := c.o.chans[s.ctx]
-	if s.probed || m.settling {
-		return true
-	}
-	for _, p := range m.probes {
-		if p.source == s.source || p.source == anySource {
-			return true
-		}
-	}
-	return m.posted.from(s.source)
-}
-
-// from reports whether a posted receive may match messages of source.
-func (p *posted) from(source int32) bool {
-	if p.n == 0 {
-		return false
-	}
-	for _, q := range p.t.buckets {
-		for ; q != nil; q = q.next {
-			if q.head != nil && (q.head.recv.source == source || q.head.recv.source == anySource) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// probedFor: a probe that does not wait has found nothing.
-func (c *credits) probedFor(m *channel, source int32) {
-	for i := range c.starved {
-		if s := &c.starved[i]; s.ctx == m.id && (source == s.source || source == anySource) {
-			s.probed = true
-		}
-	}
-	c.wake()
-}
-
 // mayHold is how much of this rank's memory a peer may take that keeps to its credit.
 func (c *credits) mayHold(peer int) int64 {
 	f := &c.accounts[peer]
@@ -472,8 +313,3 @@ func (o *module) overdrawn(peer int) bool {
 	}
 	return true
 }
-
-var (
-	_ btl.Handler     = (*starveHandler)(nil)
-	_ progress.Poller = (*credits)(nil)
-)

@@ -261,3 +261,17 @@ func (w *world) checkCredit(t *rapid.T, budget int64) {
 		}
 	}
 }
+
+// TestChargedOnce: a message that is prepared again, for another path, is charged for what goes there alone.
+func TestChargedOnce(t *testing.T) {
+	p := &peer{left: 10_000}
+	s := &sendReq{peer: p}
+	for _, n := range []int{1000, 0, 4000, 8} {
+		if s.charge(n); p.left != 10_000-costOf(int64(n)) || s.cost != costOf(int64(n)) {
+			t.Errorf("%d bytes: %d left, cost %d", n, p.left, s.cost)
+		}
+	}
+	if s.charge(8000); !s.affords(8000) || s.affords(9000) {
+		t.Error("what a message has paid is not there for its second way")
+	}
+}
