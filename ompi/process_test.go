@@ -20,6 +20,7 @@ const roleVar = "OMPI_GO_OMPI_TEST_ROLE"
 var roles = map[string]func(world *ompi.Comm) error{
 	"metamorphic":        metamorphicRank,
 	"architecture":       architectureRank,
+	"async":              asyncRank,
 	"mismatch":           mismatchRank,
 	"requests":           requestsRank,
 	"requests-failed":    requestsFailedRank,

@@ -52,7 +52,7 @@ func (e *Engine) serve(dirty bool) {
 	if dirty {
 		e.wakeDone()
 	}
-	if atomic.LoadUint32(&e.driving) == 0 {
+	if atomic.LoadUint32(&e.driving) != callerDrives {
 		e.handOff()
 	}
 }
@@ -70,10 +70,11 @@ func (e *Engine) Wait(c Cond) {
 // WaitLocked waits until c is done. The caller holds the token and holds it again on return; it may be given away between.
 func (e *Engine) WaitLocked(c Cond) {
 	for !c.Done() {
-		if atomic.LoadUint32(&e.driving) == 0 {
-			e.setDriving(1)
+		if atomic.LoadUint32(&e.driving) != callerDrives {
+			e.takeRole()
+			e.setDriving(callerDrives)
 			e.drive(c)
-			e.setDriving(0)
+			e.setDriving(nobodyDrives)
 			continue
 		}
 		e.Unlock()
@@ -85,7 +86,7 @@ func (e *Engine) WaitLocked(c Cond) {
 // passOn is what a goroutine owes that leaves a wait: it may have been chosen to drive, or have held the token for a look (vacant)
 // just when another waiter tried for it.
 func (e *Engine) passOn() {
-	if e.parked.Load() != 0 && atomic.LoadUint32(&e.driving) == 0 {
+	if e.parked.Load() != 0 && atomic.LoadUint32(&e.driving) != callerDrives {
 		e.handOff()
 	}
 }
@@ -111,21 +112,27 @@ func (e *Engine) tryDrive(c Cond) bool {
 	if !e.TryDriver() {
 		return false
 	}
-	e.setDriving(1)
+	e.setDriving(callerDrives)
 	e.drive(c)
-	e.setDriving(0)
+	e.setDriving(nobodyDrives)
 	e.Unlock()
 	return true
 }
 
-// TryDriver takes the token if it is free and nobody drives, so that WaitLocked drives at once.
+// TryDriver takes the token if it is free and nobody drives, so that WaitLocked drives at once. The agent makes room.
 func (e *Engine) TryDriver() bool {
 	if !e.mu.TryLock() {
-		return false
+		if atomic.LoadUint32(&e.driving) != agentDrives {
+			return false
+		}
+		e.Lock() // it comes sooner than a goroutine that is parked would run again
 	}
-	if atomic.LoadUint32(&e.driving) != 0 {
-		e.mu.Unlock()
-		return false
+	if atomic.LoadUint32(&e.driving) != nobodyDrives {
+		if atomic.LoadUint32(&e.driving) == callerDrives {
+			e.Unlock()
+			return false
+		}
+		e.takeRole()
 	}
 	return true
 }
@@ -198,7 +205,7 @@ func (e *Engine) vacant() bool {
 	if !e.mu.TryLock() {
 		return false
 	}
-	free := atomic.LoadUint32(&e.driving) == 0
+	free := atomic.LoadUint32(&e.driving) != callerDrives
 	e.mu.Unlock()
 	return free
 }
@@ -321,7 +328,7 @@ func (e *Engine) Yield() {
 	if e.mode == idleYield {
 		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // cannot fail
 	}
-	if atomic.LoadUint32(&e.driving) != 0 || (e.job != nil && e.job.n.Load() > e.procs) || e.tests.Add(1)%testGosched == 0 {
+	if atomic.LoadUint32(&e.driving) == callerDrives || (e.job != nil && e.job.n.Load() > e.procs) || e.tests.Add(1)%testGosched == 0 {
 		runtime.Gosched()
 	}
 }
@@ -329,12 +336,13 @@ func (e *Engine) Yield() {
 // TryPoll makes one pass over everything unless somebody else drives. The caller holds the token. It is how calls that only test
 // make progress.
 func (e *Engine) TryPoll() int {
-	if atomic.LoadUint32(&e.driving) != 0 {
+	if atomic.LoadUint32(&e.driving) == callerDrives {
 		return 0
 	}
-	e.setDriving(1)
+	e.takeRole()
+	e.setDriving(callerDrives)
 	n := e.pass()
 	e.stats.Events += uint64(n)
-	e.setDriving(0)
+	e.setDriving(nobodyDrives)
 	return n
 }
