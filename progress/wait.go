@@ -104,6 +104,9 @@ type stoppable struct {
 
 func (s *stoppable) Done() bool { return s.c.Done() || s.stop.Load() }
 
+// Driven reports whether a goroutine that waits drives, so that one that waits now would be parked. The caller holds the token.
+func (e *Engine) Driven() bool { return atomic.LoadUint32(&e.driving) == callerDrives }
+
 // setDriving needs no fence: the token's return, which follows, is one, and who looks without the token does so after it.
 func (e *Engine) setDriving(v uint32) { relaxed.Store32(&e.driving, v) }
 
