@@ -154,7 +154,12 @@ func (e *Engine) drive(c Cond) {
 		}
 		if e.outside.Load() != 0 || e.dirty && e.parked.Load() != 0 {
 			e.dirty = false
-			e.wakeDone()
+			if e.wakeDone() {
+				e.giveWay()
+				if c.Done() {
+					return
+				}
+			}
 		}
 		if e.want.Load() != 0 {
 			e.lend()
@@ -183,6 +188,14 @@ func (e *Engine) Lend() {
 	e.Unlock()
 	runtime.Gosched()
 	e.Lock()
+}
+
+// giveWay lets the goroutine that was just woken run: on this processor it does so at once, while another one would have to be
+// woken, and with a single one it would wait until the driver is tired of polling.
+func (e *Engine) giveWay() {
+	e.mu.Unlock()
+	runtime.Gosched()
+	e.mu.Lock()
 }
 
 // lend lets those who want the token have it for the length of an operation.
@@ -230,13 +243,16 @@ func (e *Engine) handOff() {
 	e.wmu.Unlock()
 }
 
-func (e *Engine) signal(w *waiter) {
+// signal wakes w, and reports whether nobody had done so before.
+func (e *Engine) signal(w *waiter) bool {
 	if w.parked.CompareAndSwap(true, false) && e.job != nil {
 		e.job.n.Add(1)
 	}
 	select {
 	case w.ch <- struct{}{}:
+		return true
 	default:
+		return false
 	}
 }
 
@@ -283,12 +299,12 @@ func (e *Engine) delist(w *waiter) {
 	waiterPool.Put(w)
 }
 
-// wakeDone wakes every waiter whose condition holds.
-func (e *Engine) wakeDone() {
+// wakeDone wakes every waiter whose condition holds, and reports whether there was one that nobody had woken before.
+func (e *Engine) wakeDone() (woken bool) {
 	e.wmu.Lock()
 	for _, w := range e.waiters {
-		if w.cond != nil && w.cond.Done() {
-			e.signal(w)
+		if w.cond != nil && w.cond.Done() && e.signal(w) {
+			woken = true
 		}
 	}
 	ring := e.nap != nil && e.nap.Done()
@@ -296,6 +312,7 @@ func (e *Engine) wakeDone() {
 	if ring {
 		e.Wake()
 	}
+	return woken
 }
 
 // Kick makes everybody who waits look at its condition again: after a WaitStop's stop was set, or when a condition that is no
