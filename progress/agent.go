@@ -216,11 +216,13 @@ func (a *agent) sleep() bool {
 		e.stats.Sleeps++
 		a.pause.after(e.untilTimer())
 		e.Unlock() // who waits meanwhile, and found the token taken, is served here and takes the role
-		a.pause.block(true)
+		rung := a.pause.block(true)
 		if !a.again() {
 			return false
 		}
-		e.stats.Wakes++
+		if rung {
+			e.stats.Wakes++
+		}
 		if len(e.timers) > 0 {
 			e.stats.Events += uint64(e.runTimers(time.Now()))
 		}

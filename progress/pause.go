@@ -86,8 +86,9 @@ func (p *pause) ring() {
 	_, _ = unix.Write(p.bell, one[:]) // EAGAIN: it rings already
 }
 
-// block waits for the timer or the bell, and if engine is set for the engine's descriptors, too.
-func (p *pause) block(engine bool) {
+// block waits for the timer or the bell, and if engine is set for the engine's descriptors, too. It reports whether it was not the timer
+// alone that ended it.
+func (p *pause) block(engine bool) (rung bool) {
 	var ev [3]unix.EpollEvent
 	_ = p.conn.Read(func(fd uintptr) bool { // fails when the set was closed, which is after the agent's end
 		n, errno := epollWaitRaw(int(fd), ev[:])
@@ -101,12 +102,14 @@ func (p *pause) block(engine bool) {
 			case p.timer, p.bell:
 				_, _ = unix.Read(int(ev[i].Fd), b[:]) // what is read, or not, is of no interest
 				stop = true
+				rung = rung || int(ev[i].Fd) == p.bell
 			default:
-				stop = stop || engine
+				stop, rung = stop || engine, rung || engine
 			}
 		}
 		return stop
 	})
+	return rung
 }
 
 func (p *pause) close() {
