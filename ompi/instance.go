@@ -60,6 +60,8 @@ type Instance struct {
 	userErrors userErrors
 	mem        memory
 	metrics    func() prometheus.Gatherer // made when first called
+	shared     *progress.Runnable         // of the goroutine ranks of this process; nil: this is the only one
+	widened    bool                       // GOMAXPROCS is one more for the agent's sake
 }
 
 // place is what a launcher or Run knows about where an instance lives.
@@ -85,7 +87,7 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 	if err != nil {
 		return nil, &core.Error{Class: ErrArg, Op: "Init", Peer: Undefined, Index: -1, Err: err}
 	}
-	i := &Instance{job: at.job, params: params, intercept: opt.interceptor, comms: make(map[*Comm]struct{}), said: make(map[string]uint64)}
+	i := &Instance{job: at.job, params: params, intercept: opt.interceptor, shared: at.runnable, comms: make(map[*Comm]struct{}), said: make(map[string]uint64)}
 	i.metrics = sync.OnceValue(i.newMetrics)
 	var mpi mpiOptions
 	if err := params.Decode("mpi", "", &mpi); err != nil {
@@ -112,6 +114,9 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 		return nil, err
 	}
 	if err := i.open(reg, at, len(local), arch, mpi.isMixed()); err != nil {
+		return nil, initError(err)
+	}
+	if err := i.startAsync(&mpi); err != nil {
 		return nil, initError(err)
 	}
 	i.job.OnScrape(i.scrape)
@@ -469,6 +474,7 @@ func (i *Instance) drain() {
 // teardown closes what was opened, in reverse order: also communicators that the program has not freed.
 func (i *Instance) teardown() error {
 	i.finalizing.Store(true)
+	i.stopAsync()
 	var errs []error
 	if i.council != nil {
 		i.council.close()

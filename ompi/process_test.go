@@ -21,6 +21,7 @@ var roles = map[string]func(world *ompi.Comm) error{
 	"metamorphic":        metamorphicRank,
 	"architecture":       architectureRank,
 	"allocmem":           allocMemRank,
+	"async":              asyncRank,
 	"mismatch":           mismatchRank,
 	"requests":           requestsRank,
 	"requests-failed":    requestsFailedRank,

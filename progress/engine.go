@@ -65,7 +65,7 @@ type Engine struct {
 	// The first line is the token holder's.
 	mu      token        // the token
 	want    atomic.Int32 // goroutines that wait for the token inside Lock
-	driving uint32       // atomic; 1: some goroutine has the driver's role; changed with the token held
+	driving uint32       // atomic; who has the driver's role: see agent.go; changed with the token held
 	tick    uint64
 	high    []*Source // polled in every pass
 	procs   int32     // how many goroutine ranks can run at once: GOMAXPROCS at start, or cores
@@ -85,7 +85,7 @@ type Engine struct {
 	parked  atomic.Int32  // entries of waiters, and 1 while the driver sleeps
 	outside atomic.Int32  // parked waiters whose conditions nobody completes here: see WaitOutside
 	bell    chan struct{} // the ring when there are no file descriptors
-	wmu     sync.Mutex    // guards waiters and nap, and fds.bell against its end; a leaf lock
+	wmu     sync.Mutex    // guards waiters and nap, and the bells against their end; a leaf lock
 	nap     Cond          // what the sleeping driver waits for, else nil
 	parks   atomic.Uint64
 	tests   atomic.Uint32 // see Yield
@@ -99,6 +99,7 @@ type Engine struct {
 	sleepAfter time.Duration
 	closed     bool
 	alarm      atomic.Bool
+	agent      *agent // of asynchronous progress, or nil; changed with both token and wmu held
 }
 
 // housekeeping is how many passes lie between looks at timers and quiet file descriptors: rare enough that an
@@ -179,7 +180,7 @@ func (e *Engine) Stats() Stats {
 
 // Poll makes one pass. The caller holds the token.
 func (e *Engine) Poll() int {
-	e.fds.keepBell = atomic.LoadUint32(&e.driving) != 0
+	e.fds.keepBell = atomic.LoadUint32(&e.driving) == callerDrives
 	n := e.pass()
 	e.fds.keepBell = false
 	e.stats.Events += uint64(n)
@@ -188,7 +189,7 @@ func (e *Engine) Poll() int {
 
 // PollAll makes one pass that also looks at file descriptors and timers. The caller holds the token.
 func (e *Engine) PollAll() int {
-	e.fds.keepBell = atomic.LoadUint32(&e.driving) != 0
+	e.fds.keepBell = atomic.LoadUint32(&e.driving) == callerDrives
 	n := e.pass() + e.housekeep()
 	if e.fds.live != 0 {
 		n += e.fds.poll()

@@ -93,9 +93,10 @@ func (m idleMode) idle(e *Engine, n uint32, since *int64) bool {
 
 // Values of Engine.asleep: awake, or how to ring.
 const (
-	awake  = 0
-	onBell = 1 // on the channel
-	onFDs  = 2 // in the netpoller: the ring is an eventfd
+	awake   = 0
+	onBell  = 1 // on the channel
+	onFDs   = 2 // in the netpoller: the ring is an eventfd
+	onAgent = 3 // it is the agent that sleeps: see pause
 )
 
 // sleep blocks the driver until something rings. It is entered and left with the token held; between, the driver keeps its
@@ -146,6 +147,7 @@ func (e *Engine) sleep(c Cond, show bool) {
 			rung = e.blockOnBell(timeout)
 		}
 		e.mu.Lock()
+		e.roused()
 		if rung {
 			e.stats.Wakes++
 		}
@@ -202,6 +204,14 @@ func (e *Engine) WakeUncounted() bool {
 	how := e.asleep.Load()
 	if how == awake || !e.asleep.CompareAndSwap(how, awake) {
 		return false
+	}
+	if how == onAgent {
+		e.wmu.Lock() // StopAsync may be taking it away
+		if e.agent != nil {
+			e.agent.pause.ring()
+		}
+		e.wmu.Unlock()
+		return false // no rank sleeps
 	}
 	if how == onFDs {
 		e.wmu.Lock() // Close may be taking the descriptor away

@@ -26,13 +26,14 @@ func (e *Engine) tryNap(c Cond, ranks int) bool {
 	if int32(ranks) <= e.procs && e.job.n.Load() <= e.procs || e.busy.Load() > 0 || !e.mu.TryLock() {
 		return false
 	}
-	if atomic.LoadUint32(&e.driving) != 0 {
+	if atomic.LoadUint32(&e.driving) == callerDrives {
 		e.mu.Unlock()
 		return false
 	}
-	e.setDriving(1)
+	e.takeRole()
+	e.setDriving(callerDrives)
 	e.sleep(c, false)
-	e.setDriving(0)
+	e.setDriving(nobodyDrives)
 	e.Unlock()
 	return true
 }

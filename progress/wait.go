@@ -59,7 +59,7 @@ func (e *Engine) serve(dirty bool) {
 	if dirty {
 		e.wakeDone()
 	}
-	if atomic.LoadUint32(&e.driving) == 0 {
+	if atomic.LoadUint32(&e.driving) != callerDrives {
 		e.handOff()
 	}
 }
@@ -77,10 +77,11 @@ func (e *Engine) Wait(c Cond) {
 // WaitLocked waits until c is done. The caller holds the token and holds it again on return; it may be given away between.
 func (e *Engine) WaitLocked(c Cond) {
 	for !c.Done() {
-		if atomic.LoadUint32(&e.driving) == 0 {
-			e.setDriving(1)
+		if atomic.LoadUint32(&e.driving) != callerDrives {
+			e.takeRole()
+			e.setDriving(callerDrives)
 			e.drive(c)
-			e.setDriving(0)
+			e.setDriving(nobodyDrives)
 			continue
 		}
 		e.Unlock()
@@ -92,7 +93,7 @@ func (e *Engine) WaitLocked(c Cond) {
 // passOn is what a goroutine owes that leaves a wait: it may have been chosen to drive, or have held the token for a look (vacant)
 // just when another waiter tried for it.
 func (e *Engine) passOn() {
-	if e.parked.Load() != 0 && atomic.LoadUint32(&e.driving) == 0 {
+	if e.parked.Load() != 0 && atomic.LoadUint32(&e.driving) != callerDrives {
 		e.handOff()
 	}
 }
@@ -110,6 +111,9 @@ type stoppable struct {
 
 func (s *stoppable) Done() bool { return s.c.Done() || s.stop.Load() }
 
+// Driven reports whether a goroutine that waits drives, so that one that waits now would be parked. The caller holds the token.
+func (e *Engine) Driven() bool { return atomic.LoadUint32(&e.driving) == callerDrives }
+
 // setDriving needs no fence: the token's return, which follows, is one, and who looks without the token does so after it.
 func (e *Engine) setDriving(v uint32) { relaxed.Store32(&e.driving, v) }
 
@@ -118,21 +122,27 @@ func (e *Engine) tryDrive(c Cond) bool {
 	if !e.TryDriver() {
 		return false
 	}
-	e.setDriving(1)
+	e.setDriving(callerDrives)
 	e.drive(c)
-	e.setDriving(0)
+	e.setDriving(nobodyDrives)
 	e.Unlock()
 	return true
 }
 
-// TryDriver takes the token if it is free and nobody drives, so that WaitLocked drives at once.
+// TryDriver takes the token if it is free and nobody drives, so that WaitLocked drives at once. The agent makes room.
 func (e *Engine) TryDriver() bool {
 	if !e.mu.TryLock() {
-		return false
+		if atomic.LoadUint32(&e.driving) != agentDrives {
+			return false
+		}
+		e.Lock() // it comes sooner than a goroutine that is parked would run again
 	}
-	if atomic.LoadUint32(&e.driving) != 0 {
-		e.mu.Unlock()
-		return false
+	if atomic.LoadUint32(&e.driving) != nobodyDrives {
+		if atomic.LoadUint32(&e.driving) == callerDrives {
+			e.Unlock()
+			return false
+		}
+		e.takeRole()
 	}
 	return true
 }
@@ -151,7 +161,12 @@ func (e *Engine) drive(c Cond) {
 		}
 		if e.outside.Load() != 0 || e.dirty && e.parked.Load() != 0 {
 			e.dirty = false
-			e.wakeDone()
+			if e.wakeDone() {
+				e.giveWay()
+				if c.Done() {
+					return
+				}
+			}
 		}
 		if e.want.Load() != 0 {
 			e.lend()
@@ -182,6 +197,14 @@ func (e *Engine) Lend() {
 	e.Lock()
 }
 
+// giveWay lets the goroutine that was just woken run: on this processor it does so at once, while another one would have to be
+// woken, and with a single one it would wait until the driver is tired of polling.
+func (e *Engine) giveWay() {
+	e.mu.Unlock()
+	runtime.Gosched()
+	e.mu.Lock()
+}
+
 // lend lets those who want the token have it for the length of an operation.
 func (e *Engine) lend() {
 	e.mu.Unlock()
@@ -205,7 +228,7 @@ func (e *Engine) vacant() bool {
 	if !e.mu.TryLock() {
 		return false
 	}
-	free := atomic.LoadUint32(&e.driving) == 0
+	free := atomic.LoadUint32(&e.driving) != callerDrives
 	e.mu.Unlock()
 	return free
 }
@@ -227,13 +250,16 @@ func (e *Engine) handOff() {
 	e.wmu.Unlock()
 }
 
-func (e *Engine) signal(w *waiter) {
+// signal wakes w, and reports whether nobody had done so before.
+func (e *Engine) signal(w *waiter) bool {
 	if w.parked.CompareAndSwap(true, false) && e.job != nil {
 		e.job.n.Add(1)
 	}
 	select {
 	case w.ch <- struct{}{}:
+		return true
 	default:
+		return false
 	}
 }
 
@@ -281,12 +307,12 @@ func (e *Engine) delist(w *waiter) {
 	waiterPool.Put(w)
 }
 
-// wakeDone wakes every waiter whose condition holds.
-func (e *Engine) wakeDone() {
+// wakeDone wakes every waiter whose condition holds, and reports whether there was one that nobody had woken before.
+func (e *Engine) wakeDone() (woken bool) {
 	e.wmu.Lock()
 	for _, w := range e.waiters {
-		if w.cond != nil && w.cond.Done() {
-			e.signal(w)
+		if w.cond != nil && w.cond.Done() && e.signal(w) {
+			woken = true
 		}
 	}
 	ring := e.nap != nil && e.nap.Done()
@@ -294,6 +320,7 @@ func (e *Engine) wakeDone() {
 	if ring {
 		e.Wake()
 	}
+	return woken
 }
 
 // Kick makes everybody who waits look at its condition again: after a WaitStop's stop was set, or when a condition that is no
@@ -329,7 +356,7 @@ func (e *Engine) Yield() {
 	if e.mode == idleYield {
 		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // cannot fail
 	}
-	if atomic.LoadUint32(&e.driving) != 0 || (e.job != nil && e.job.n.Load() > e.procs) || e.tests.Add(1)%testGosched == 0 {
+	if atomic.LoadUint32(&e.driving) == callerDrives || (e.job != nil && e.job.n.Load() > e.procs) || e.tests.Add(1)%testGosched == 0 {
 		runtime.Gosched()
 	}
 }
@@ -337,12 +364,13 @@ func (e *Engine) Yield() {
 // TryPoll makes one pass over everything unless somebody else drives. The caller holds the token. It is how calls that only test
 // make progress.
 func (e *Engine) TryPoll() int {
-	if atomic.LoadUint32(&e.driving) != 0 {
+	if atomic.LoadUint32(&e.driving) == callerDrives {
 		return 0
 	}
-	e.setDriving(1)
+	e.takeRole()
+	e.setDriving(callerDrives)
 	n := e.pass()
 	e.stats.Events += uint64(n)
-	e.setDriving(0)
+	e.setDriving(nobodyDrives)
 	return n
 }

@@ -42,8 +42,9 @@ type link struct {
 	receiving
 
 	// Of a link that is up.
-	fd  int
-	reg progress.FD
+	fd    int
+	reg   progress.FD
+	vigil vigil
 
 	// Of links that are watched over by resend.go; nil and zero with a single link that nobody vouches for.
 	win      *window
@@ -125,6 +126,9 @@ func (l *link) ended(err error) {
 	}
 	dead := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 	what := "the connection broke: " + err.Error()
+	if t := l.m.opts.PeerTimeout; t > 0 && errors.Is(err, syscall.ETIMEDOUT) {
+		what = fmt.Sprintf("nothing was heard of it for %v (btl_tcp_peer_timeout): its host or the network to it is gone", t)
+	}
 	if dead {
 		what = "the connection ended without BYE, so the process has died or was killed"
 		if l.ep.vouched {

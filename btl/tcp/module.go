@@ -36,6 +36,7 @@ type module struct {
 	conns     map[*conn]struct{}
 	strangers int // conns that were accepted and are not authenticated
 	pool      pool
+	patrol    patrol
 	leaving   bool // Flush was called: no new connections
 	closed    bool
 	stats     Stats
@@ -108,6 +109,8 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	}
 	m.source = m.engine.AddPoller(m)
 	m.source.Off()
+	m.patrol.m = m
+	m.patrol.start()
 	return []btl.Module{m}, nil
 }
 
@@ -360,6 +363,7 @@ func (m *module) Close() error {
 	m.Flush()
 	m.closed = true
 	m.engine.RemovePoller(m)
+	m.patrol.stop()
 	m.closeListeners(nil)
 	for c := range m.conns {
 		c.drop()

@@ -3,7 +3,6 @@ package tcp
 import (
 	"net/netip"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -69,13 +68,12 @@ func tune(fd int, o *options) error {
 			return err
 		}
 	}
-	if o.KeepaliveTime > 0 {
-		seconds := max(1, int(o.KeepaliveTime/time.Second))
+	if idle, interval, count := o.keepalive(); idle > 0 {
 		for _, s := range [...]struct{ level, opt, value int }{
 			{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1},
-			{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds},
-			{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, max(1, seconds/6)},
-			{unix.IPPROTO_TCP, unix.TCP_KEEPCNT, 6},
+			{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, idle},
+			{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, interval},
+			{unix.IPPROTO_TCP, unix.TCP_KEEPCNT, count},
 		} {
 			if err := set(s.level, s.opt, s.value); err != nil {
 				return err

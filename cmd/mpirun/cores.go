@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +56,15 @@ func bindings(cores [][]int, ranks int) (sets []unix.CPUSet, threads []int) {
 		threads[r] = max(1, len(cores[c])/sharing)
 	}
 	return sets, threads
+}
+
+// spareCores lists the first hardware threads of the cores that bindings gives to no rank.
+func spareCores(cores [][]int, ranks int) string {
+	var list []string
+	for _, c := range cores[min(ranks, len(cores)):] {
+		list = append(list, strconv.Itoa(c[0]))
+	}
+	return strings.Join(list, ",")
 }
 
 // threadsOf is GOMAXPROCS for a rank that is not bound.

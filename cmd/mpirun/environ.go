@@ -19,7 +19,7 @@ const (
 // must not take them for theirs.
 var foreignPrefixes = []string{
 	"PMI_", "PMIX_", "HYDI_", "MPI_LOCALNRANKS=", "MPI_LOCALRANKID=", "OMPI_COMM_WORLD_", "PRTE_LAUNCHED=",
-	control.EnvFD + "=", mca.HandoffVar + "=", rte.HostCoresVar + "=",
+	control.EnvFD + "=", mca.HandoffVar + "=", rte.HostCoresVar + "=", rte.SpareCoresVar + "=",
 }
 
 // rankEnviron is the environment that all ranks have in common: mpirun's own, then the tune files' variables, then those of -x,

@@ -92,6 +92,7 @@ type launcher struct {
 	env     []string
 	threads []int         // GOMAXPROCS of each rank, nil if the user sets it
 	cpus    []unix.CPUSet // where each rank may run, nil if anywhere
+	spare   string        // cores to which no rank is bound, if ranks are
 
 	procs    *processes
 	starter  *starter
@@ -131,6 +132,7 @@ func newLauncher(opt *options, path string, argv []string) (*launcher, error) {
 			return nil, err
 		}
 		l.cpus, l.threads = bindings(cores, l.size)
+		l.spare = spareCores(cores, l.size)
 	}
 	if has(l.env, "GOMAXPROCS") {
 		l.threads = nil
@@ -264,6 +266,9 @@ func (l *launcher) startRank(rank int, stdin *os.File) (pid int, err error) {
 		spec.cpus = &l.cpus[rank]
 	}
 	spec.env = append(spec.env, rte.HostCoresVar+"="+strconv.Itoa(rte.UsableCores()))
+	if l.spare != "" {
+		spec.env = append(spec.env, rte.SpareCoresVar+"="+l.spare)
+	}
 	if l.threads != nil {
 		spec.env = append(spec.env, "GOMAXPROCS="+strconv.Itoa(l.threads[rank]))
 	}

@@ -17,6 +17,7 @@ var floors = [][]string{
 	{"unimem"},
 	{"rcache", "mpool"},
 	{"btl"},
+	{"btl/btluse"},
 	{"bml"},
 	{"pml"},
 	{"coll/alg"},
@@ -32,7 +33,7 @@ var floors = [][]string{
 var frameworks = []string{"rcache", "mpool", "btl", "bml", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
-var libraries = []string{"coll/alg", "coll/rules"}
+var libraries = []string{"btl/btluse", "coll/alg", "coll/rules"}
 
 // reserved packages are for those who are named here only.
 var reserved = map[string][]string{
@@ -45,6 +46,11 @@ var reserved = map[string][]string{
 
 // publicAPI is what examples may import: they show what any program can do.
 var publicAPI = []string{"ompi", "datatype"}
+
+// alone are programs that show the use of a floor without those above it, and what they may import.
+var alone = map[string][]string{
+	"examples/btlalone": {"btl", "btl/btluse", "btl/sm", "btl/tcp", "mca", "rte"},
+}
 
 // floorOf gives a package's floor and the entry that says so; -1 when it has none.
 func floorOf(p string) (floor int, entry string) {
@@ -77,6 +83,12 @@ func forbidden(from, to string) string {
 	}
 	if isTest(from) {
 		return "" // any floor
+	}
+	if uses, ok := alone[from]; ok {
+		if slices.Contains(uses, to) {
+			return ""
+		}
+		return "it shows the use of these alone: " + strings.Join(uses, ", ")
 	}
 	if c := componentOf(to); c != "" && from != "ompi" && !under(from, c) {
 		return "a component is reached through its framework; only ompi imports it, for its registration"
@@ -195,6 +207,11 @@ func TestForbidden(t *testing.T) {
 		{"examples/pi", "core", false},
 		{"examples/lattice", "examples/lattice/d2q9", true},
 		{"examples/lattice", "examples/pi", false},
+		{"examples/btlalone", "btl/tcp", true},
+		{"examples/btlalone", "ompi", false},
+		{"btl/btluse", "btl", true},
+		{"btl/btluse", "btl/tcp", false},
+		{"btl/tcp", "btl/btluse", false},
 	} {
 		if why := forbidden(c.from, c.to); (why == "") != c.allowed {
 			t.Errorf("%s importing %s: allowed is %v, want %v (%s)", c.from, c.to, why == "", c.allowed, why)

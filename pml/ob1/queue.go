@@ -135,10 +135,22 @@ func (t *table) grow() {
 	}
 }
 
+// pushBefore puts e in front of at, which is in q.
+func (q *queue) pushBefore(at, e *entry) {
+	e.q, e.prev, e.next = q, at.prev, at
+	if at.prev == nil {
+		q.head = e
+	} else {
+		at.prev.next = e
+	}
+	at.prev = e
+}
+
 // posted are the receives that wait for a message.
 type posted struct {
 	t     table
 	stamp uint64
+	begun uint64 // stamp of the last receive that its goroutine does not wait in
 	n     int
 	wild  int // receives with a wildcard among them
 }
@@ -149,14 +161,45 @@ const (
 	pairTags  = int32(pml.PairTags) // from here on no wildcard fits
 )
 
+// add puts a receive behind the others.
 func (p *posted) add(r *recvReq) {
+	q := p.enter(r)
+	p.begun = p.stamp
+	q.push(&r.entry)
+}
+
+// overtaking bounds the search of addFirst.
+const overtaking = 32
+
+// addFirst is add for a receive whose goroutine waits in the call and drives. It goes in front of those whose goroutines are in such
+// calls and parked: what comes needs nobody else to run. Receives that are all under way in calls that have not returned are in
+// no order, and who overtakes whom is the program's business (MPI-3.1 §3.5, Order and Fairness). It stays behind any that was begun by
+// a call that has returned, since a later one may be its goroutine's.
+func (p *posted) addFirst(r *recvReq) {
+	q := p.enter(r)
+	var at *entry
+	for e, n := q.tail, 0; e != nil && e.stamp > p.begun && n < overtaking; e, n = e.prev, n+1 {
+		at = e
+	}
+	if at == nil {
+		q.push(&r.entry)
+		return
+	}
+	q.pushBefore(at, &r.entry)
+}
+
+// addWaiting is add for a receive whose goroutine waits in the call while another one drives.
+func (p *posted) addWaiting(r *recvReq) { p.enter(r).push(&r.entry) }
+
+// enter counts a receive and finds its queue.
+func (p *posted) enter(r *recvReq) *queue {
 	p.stamp++
 	p.n++
 	if r.source == anySource || r.tag == anyTag {
 		p.wild++
 	}
 	r.entry.stamp, r.entry.recv = p.stamp, r
-	p.t.get(keyOf(r.source, r.tag)).push(&r.entry)
+	return p.t.get(keyOf(r.source, r.tag))
 }
 
 func (p *posted) remove(r *recvReq) {

@@ -66,7 +66,14 @@ func (o *module) Recv(ch *core.Channel, buf core.Buffer, source, tag int) (core.
 	o.engine.Lock()
 	r := o.newRecv()
 	r.Renew(ch.Comm, "", source, buf)
-	o.post(r, o.chans[ch.ID], buf, source, tag)
+	if m := o.chans[ch.ID]; o.match(r, m, buf, source, tag) {
+		if o.engine.Driven() {
+			m.posted.addWaiting(r)
+		} else {
+			m.posted.addFirst(r)
+		}
+		o.waits()
+	}
 	o.engine.WaitLocked(&r.Request)
 	st := r.Status
 	o.freeRecv(r)
@@ -130,25 +137,37 @@ func (r *recvReq) Cancel(*core.Request) error {
 
 // post matches a receive with the earliest message that waits for it, or lets it wait.
 func (o *module) post(r *recvReq, m *channel, buf core.Buffer, source, tag int) {
+	if o.match(r, m, buf, source, tag) {
+		m.posted.add(r)
+		o.waits()
+	}
+}
+
+// waits: a receive has been posted, for which a peer may keep something back.
+func (o *module) waits() {
+	if len(o.credit.starved) != 0 {
+		o.credit.wake()
+	}
+}
+
+// match prepares a receive and matches it with the earliest message that waits for it. It reports whether there is none, but may be one.
+func (o *module) match(r *recvReq, m *channel, buf core.Buffer, source, tag int) bool {
 	r.prepare(o, m, buf, source, tag)
 	if m.fault != nil { // before the look at what has come: the rest of a long message would not
 		r.FinishErr(m.fault)
-		return
+		return false
 	}
 	if s := m.unexp.find(r.source, r.tag); s != nil {
 		m.unexp.remove(s)
 		o.stats.Matches++
 		o.deliverMsg(r, s)
-		return
+		return false
 	}
 	if err := o.cannotCome(m, r.source); err != nil {
 		r.FinishErr(err)
-		return
+		return false
 	}
-	m.posted.add(r)
-	if len(o.credit.starved) != 0 {
-		o.credit.wake()
-	}
+	return true
 }
 
 // cannotCome is why no message from source will come any more, nil while one may.

@@ -58,7 +58,7 @@ func TestOfferShared(t *testing.T) {
 		p := &bml.Path{Get: getter{}, Shares: &c.mod, Reg: &c.mod, NoGet: true}
 		c.change(p)
 		s := &sendReq{path: p, peer: &peer{}, total: c.total}
-		l := &limits{eager: 4000, can: canGet | getRefused}
+		l := &limits{eager: 4000, can: canGet | getRefused, wish: protoAuto}
 		if p.Get == nil {
 			l.can &^= canGet
 		}

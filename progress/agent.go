@@ -1,0 +1,304 @@
+package progress
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Async is the value of mpi_async_progress.
+type Async uint8
+
+// Modes of asynchronous progress.
+const (
+	AsyncNone  Async = iota // the engine moves while somebody waits or tests
+	AsyncAgent              // an agent goroutine drives it when nobody else does, and sleeps when nothing comes
+	AsyncCore               // an agent on a core of its own, which polls on
+)
+
+// Values of Engine.driving: who has the driver's role. The agent's is a role on loan: whoever holds the token and wants to wait takes it
+// away (takeRole).
+const (
+	nobodyDrives = 0
+	callerDrives = 1
+	agentDrives  = 2
+)
+
+// The agent comes when the program is not there: only when no pass was made between two of its looks does it take the driver's role.
+// Thus a program that waits again and again drives by itself and does not notice, and an answer to a rendezvous is late by two
+// intervals at most. In the role the agent polls for a moment, then it sleeps as any driver does, so that peers ring; the program takes the role
+// away by two stores. A program that itself sleeps in a call needs no looks: the agent dozes until it wakes.
+
+// agentBurst is how many passes that find nothing the agent makes before it sleeps, agentGosched those between turns of the scheduler.
+const (
+	agentBurst   = 1024
+	agentGosched = 128
+)
+
+// standby is how many looks at a word the agent on its own core makes between two looks at the engine, some microseconds: each takes
+// a cache line away from whoever drives.
+const standby = 4096
+
+// agent is the goroutine of asynchronous progress.
+type agent struct {
+	e        *Engine
+	interval time.Duration
+	pause    *pause // nil on its own core
+	armed    bool   // peers ring for it; guarded by the token
+	dozing   bool   // it has no timer: whoever drives sleeps, and sets one when it wakes; guarded by the token
+	stop     atomic.Bool
+	over     chan struct{}
+}
+
+// StartAsync begins asynchronous progress. interval is that between the looks of AsyncAgent; cpu the core that AsyncCore polls on, which
+// must be one that this process may use. The caller does not hold the token, and calls StopAsync before Close.
+func (e *Engine) StartAsync(mode Async, interval time.Duration, cpu int) error {
+	if mode == AsyncNone || e.agent != nil {
+		return nil
+	}
+	a := &agent{e: e, interval: max(interval, time.Microsecond), over: make(chan struct{})}
+	begun := make(chan error, 1)
+	switch mode {
+	case AsyncAgent:
+		p, err := newPause()
+		if err != nil {
+			return err
+		}
+		a.pause = p
+		begun <- nil
+	}
+	e.setAgent(a)
+	if mode == AsyncAgent {
+		go a.run()
+	} else {
+		go a.runOn(cpu, begun)
+	}
+	err := <-begun
+	if err != nil {
+		e.StopAsync()
+	}
+	return err
+}
+
+// StopAsync ends asynchronous progress, and returns when it has ended. The caller does not hold the token.
+func (e *Engine) StopAsync() {
+	a := e.agent
+	if a == nil {
+		return
+	}
+	a.stop.Store(true)
+	if a.pause != nil {
+		a.pause.ring()
+	}
+	<-a.over
+	e.setAgent(nil)
+	if a.pause != nil {
+		a.pause.close()
+	}
+}
+
+func (e *Engine) setAgent(a *agent) {
+	e.mu.share() // from now on others wait
+	e.Lock()
+	e.wmu.Lock()
+	e.agent = a
+	e.wmu.Unlock()
+	e.Unlock()
+}
+
+// run is the life of the agent goroutine.
+func (a *agent) run() {
+	defer close(a.over)
+	seen := ^uint64(0)
+	for !a.stop.Load() {
+		if a.look(&seen) {
+			a.drive()
+			seen = ^uint64(0)
+			a.pause.after(a.interval)
+		}
+		a.pause.block(false)
+	}
+}
+
+// look takes the driver's role, and the token with it, if no pass was made since the last look; else it sets the timer for the next.
+func (a *agent) look(seen *uint64) bool {
+	e := a.e
+	if !e.mu.TryLock() {
+		a.pause.after(a.interval)
+		return false
+	}
+	switch {
+	case atomic.LoadUint32(&e.driving) == callerDrives && e.asleep.Load() != awake:
+		a.dozing = true
+	case atomic.LoadUint32(&e.driving) == nobodyDrives && e.tick == *seen:
+		e.setDriving(agentDrives)
+		return true
+	default:
+		*seen = e.tick
+		a.pause.after(a.interval)
+	}
+	e.Unlock()
+	return false
+}
+
+// drive polls, and sleeps, until somebody takes the role or wants the token. It is entered with both, and left with neither.
+func (a *agent) drive() {
+	e := a.e
+	for idle := 1; ; idle++ {
+		if n := e.pass(); n != 0 {
+			e.stats.Events += uint64(n)
+			idle = 0
+		}
+		if a.wanted() {
+			a.leave()
+			return
+		}
+		if idle%agentGosched == 0 {
+			e.Unlock()
+			runtime.Gosched()
+			if !a.again() {
+				return
+			}
+		}
+		if idle >= agentBurst && e.busy.Load() == 0 {
+			if !a.sleep() {
+				return
+			}
+			idle = 0
+		}
+	}
+}
+
+// wanted reports whether the agent should make room.
+func (a *agent) wanted() bool {
+	return a.e.want.Load() != 0 || a.e.parked.Load() != 0 || a.stop.Load()
+}
+
+// leave gives up the role and the token, in favour of whoever waits.
+func (a *agent) leave() {
+	a.e.setDriving(nobodyDrives)
+	a.e.Unlock()
+}
+
+// again takes the token back, unless the role is gone.
+func (a *agent) again() bool {
+	e := a.e
+	for !e.mu.TryLock() {
+		if atomic.LoadUint32(&e.driving) != agentDrives {
+			return false
+		}
+		runtime.Gosched()
+	}
+	if atomic.LoadUint32(&e.driving) != agentDrives {
+		e.Unlock()
+		return false
+	}
+	return true
+}
+
+// sleep blocks until something rings, comes, or is due: Engine.sleep for the agent, which rings on its own bell. It is entered with the
+// token, and left with it, or with false when the role is gone.
+func (a *agent) sleep() bool {
+	e := a.e
+	for _, s := range e.sleepers {
+		s.Arm()
+	}
+	a.armed = true
+	e.asleep.Store(onAgent)
+	n := e.pass()
+	if e.fds.live != 0 {
+		n += e.fds.poll()
+	}
+	e.stats.Events += uint64(n)
+	if n == 0 && !a.wanted() && e.busy.Load() == 0 && e.asleep.Load() == onAgent && a.pause.watch(&e.fds) == nil {
+		e.stats.Sleeps++
+		a.pause.after(e.untilTimer())
+		e.Unlock() // who waits meanwhile, and found the token taken, is served here and takes the role
+		rung := a.pause.block(true)
+		if !a.again() {
+			return false
+		}
+		if rung {
+			e.stats.Wakes++
+		}
+		if len(e.timers) > 0 {
+			e.stats.Events += uint64(e.runTimers(time.Now()))
+		}
+	}
+	a.disarm()
+	return true
+}
+
+// disarm tells the peers that they need not ring any more. The caller holds the token.
+func (a *agent) disarm() {
+	a.armed = false
+	a.e.asleep.Store(awake)
+	for _, s := range a.e.sleepers {
+		s.Disarm()
+	}
+}
+
+// takeRole makes the driver's place free if it is the agent's, which is neither waited for nor woken now. The caller holds the token.
+func (e *Engine) takeRole() {
+	if atomic.LoadUint32(&e.driving) != agentDrives {
+		return
+	}
+	a := e.agent
+	if a.armed {
+		a.disarm()
+		a.pause.after(a.interval) // it sleeps on: let it look whether it is needed again
+	}
+	e.setDriving(nobodyDrives)
+}
+
+// roused sets the agent to looking again after a sleep of the driver. The caller holds the token.
+func (e *Engine) roused() {
+	if a := e.agent; a != nil && a.dozing {
+		a.dozing = false
+		a.pause.after(a.interval)
+	}
+}
+
+// runOn is the life of the agent on its own core. Its thread ends with it.
+func (a *agent) runOn(cpu int, begun chan<- error) {
+	defer close(a.over)
+	runtime.LockOSThread() // for ever: a thread with its own affinity is of no use to others
+	var one unix.CPUSet
+	one.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		begun <- fmt.Errorf("progress: placing the agent of asynchronous progress on core %d: %w", cpu, err)
+		return
+	}
+	begun <- nil
+	e, seen := a.e, ^uint64(0)
+	for !a.stop.Load() {
+		for range standby {
+			if a.stop.Load() {
+				break
+			}
+		}
+		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // if the core is not its own after all, whoever drives goes first
+		if atomic.LoadUint32(&e.driving) != nobodyDrives || !e.mu.TryLock() {
+			continue
+		}
+		if atomic.LoadUint32(&e.driving) == nobodyDrives && e.tick == seen {
+			e.setDriving(agentDrives)
+			a.poll()
+			seen = ^uint64(0)
+			continue
+		}
+		seen = e.tick
+		e.Unlock()
+	}
+}
+
+// poll makes pass after pass until somebody wants the token. It is entered with role and token, and left with neither.
+func (a *agent) poll() {
+	for !a.wanted() {
+		a.e.stats.Events += uint64(a.e.pass())
+	}
+	a.leave()
+}
