@@ -109,9 +109,10 @@ type Reclaimer interface {
 	Reclaim(peer int, hdr, payload []byte)
 }
 
-// Diverter is an optional ability of a module whose peers may stop in the middle of a payload that goes to a Placer's memory. Divert has it let
-// go of that memory at once, telling the Placers err; what is still to come is thrown away. Transfers that wait for a peer end with err, too. It is called when the instance has been
-// cancelled: a peer may never send the rest, and who receives is to get the buffer back.
+// Diverter is an optional ability of a module whose peers may stop in the middle of a payload that goes to a Placer's memory. Divert
+// has it let go of that memory at once, telling the Placers err; what is still to come is thrown away. Transfers that wait for a peer end
+// with err, too. It is called when the instance has been cancelled: a peer may never send the rest, and who receives is to get the
+// buffer back.
 type Diverter interface{ Divert(err error) }
 
 // Dispatch is an instance's table of handlers by tag, shared by its BTLs.

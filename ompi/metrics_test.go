@@ -83,7 +83,7 @@ func TestCountersOfAKnownExchange(t *testing.T) {
 	want := []map[string]uint64{{
 		"pml_messages_sent inline": 5, "pml_bytes_sent inline": 40, // three small ones, two more at the end
 		"pml_messages_sent eager": 2, "pml_bytes_sent eager": 2000,
-		"pml_messages_sent rget": 1, "pml_bytes_sent rget": bigMessage,
+		"pml_messages_sent coop": 1, "pml_bytes_sent coop": bigMessage,
 		"pml_messages_sent rndv": 2, "pml_bytes_sent rndv": bigMessage + 8, // not contiguous; synchronous
 		"pml_messages_received eager": 1, "pml_bytes_received eager": 8, "pml_matches": 1,
 		// The first fragments, and those of the one that is not contiguous.
@@ -91,10 +91,10 @@ func TestCountersOfAKnownExchange(t *testing.T) {
 	}, {
 		"pml_messages_sent inline": 1, "pml_bytes_sent inline": 8,
 		"pml_messages_received eager": 7, "pml_bytes_received eager": 2040,
-		"pml_messages_received rget": 1, "pml_bytes_received rget": bigMessage,
+		"pml_messages_received coop": 1, "pml_bytes_received coop": bigMessage,
 		"pml_messages_received rndv": 2, "pml_bytes_received rndv": bigMessage + 8,
 		"pml_matches": 10, "pml_unexpected": 1, "pml_kept_bytes": 512, "pml_released_bytes": 512, "pml_kept_highest_bytes": 512,
-		// The start signal, an ACK for each rndv, a FIN for the rget.
+		// The start signal, an ACK for each rndv, a FIN for the coop.
 		"btl_messages_sent sm process": 4, "btl_bytes_sent sm process": 8,
 		"btl_gets sm process": 1, "btl_get_bytes sm process": bigMessage,
 	}}

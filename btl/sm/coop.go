@@ -2,6 +2,7 @@ package sm
 
 import (
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -418,6 +419,27 @@ func (m *module) reapOf(ep *endpoint) {
 				break
 			}
 		}
+	}
+}
+
+// Divert implements btl.Diverter: no helper is waited for any more. A goroutine rank that is in the middle of a piece is, since that takes
+// microseconds; a process may have been stopped, and what it writes meets memory that its request keeps.
+func (m *module) Divert(err error) {
+	for len(m.pulls) > 0 {
+		p := m.pulls[0]
+		m.pulls = append(m.pulls[:0], m.pulls[1:]...)
+		if p.err == nil {
+			p.err = err
+		}
+		if p.left {
+			p.takeBack()
+		}
+		for over := !m.shm.InProcess(); !over; over, _ = p.settle(false) {
+			runtime.Gosched()
+		}
+		t := p.t
+		p.end()
+		t.Owner.TransferDone(t, err)
 	}
 }
 

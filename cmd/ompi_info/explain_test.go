@@ -24,7 +24,7 @@ func TestExplain(t *testing.T) {
 		{"pml ob1 --size 8 --peer host", nil, []string{"explain:list:eager:sm", "explain:contiguous:protocol:inline", "explain:noncontiguous:protocol:eager", "explain:btl:tcp:used:no"}},
 		{"pml ob1 --size 1m --peer host", nil, []string{"explain:size:1048576", "explain:contiguous:protocol:coop", "explain:noncontiguous:protocol:rndv"}},
 		{"pml ob1 --size 1m --peer process", nil, []string{"explain:contiguous:protocol:coop", "explain:btl:sm:used:yes"}},
-		{"pml ob1 --size 1m --peer self", nil, []string{"explain:contiguous:protocol:coop", "explain:list:bulk:self", "explain:btl:sm:used:no"}},
+		{"pml ob1 --size 1m --peer self", nil, []string{"explain:contiguous:protocol:rget", "explain:list:bulk:self", "explain:btl:sm:used:no"}},
 		{"pml ob1 --size 4k --peer host --mca btl_sm_eager_limit 8k", nil, []string{"explain:contiguous:protocol:eager", "explain:btl:sm:eager:8192"}},
 		{"pml ob1 --size 1m --peer host --mca pml_ob1_protocol put", nil, []string{"explain:contiguous:protocol:put", "explain:contiguous:step:1:put:chosen:yes"}},
 		{"pml ob1 --size 1m --peer host", []string{"OMPI_MCA_pml_ob1_protocol=pipeline"}, []string{"explain:contiguous:protocol:pipeline", "explain:noncontiguous:step:3:rndv:chosen:yes"}},

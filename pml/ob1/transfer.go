@@ -27,13 +27,15 @@ func (o *module) beginGet(r *recvReq, x *rndv) {
 		mark := o.tr.transferBegin(r.life, traceRegister, r.xfer.N)
 		mem, err := path.Reg.Register(r.xfer.Local, r.xfer.N)
 		o.tr.transferEnd(mark)
-		if err != nil {
+		switch {
+		case err == nil:
+			r.xfer.Mem, r.pinned = mem, true
+		case !errors.Is(err, btl.ErrNotSupported): // else the BTL may have another way than to name it
 			r.xfer.Local = nil
 			o.stats.CopyFallback++
 			o.copyRest(r, 0)
 			return
 		}
-		r.xfer.Mem, r.pinned = mem, true
 	}
 	r.get(true)
 }
