@@ -13,44 +13,45 @@ import (
 // recvReq is a receive.
 type recvReq struct {
 	core.Request
-	o      *module
-	link   *recvReq // pool
-	entry  entry    // place in the posted queue
-	ch     *channel
-	source int32 // rank or any
-	tag    int32 // tag or any
-	isFlat bool  // one memory block
-	conv   datatype.Convertor
-	room   int64 // bytes of the buffer
+	// Of every message: a few lines of memory.
+	o       *module
+	link    *recvReq // pool
+	entry   entry    // place in the posted queue
+	ch      *channel
+	source  int32 // rank or any
+	tag     int32 // tag or any
+	room    int64 // bytes of the buffer
+	id      uint64
+	coming  int64 // bytes that BTLs are writing into the buffer: got+coming <= want
+	placing int   // in so many fragments
+	life    uint64
+	isFlat  bool // one memory block
+	over    bool // failed: ends when nobody writes to the buffer any more
+	once    bool // its peer has several paths: bytes may come twice, have says which have come
+
+	isMatched bool // and the trace has heard of it (life is its name there, 0: none)
 
 	// Once matched with a long message: the sender sends or lets be read [0, want) of length bytes; got have come.
+	proto  protocol // how it comes
 	peer   *peer
-	id     uint64
 	sendID uint64
 	want   int64
 	got    int64
 	length int64
-	proto  protocol // how it comes
-	ext    ext      // what its first frame said besides
+	conv   datatype.Convertor
+	ext    ext // what its first frame said besides
+	have   ranges
 
 	path    *bml.Path    // of what follows
 	xfer    btl.Transfer // the read of the sender's memory
 	item    outItem      // its place among what waits for room
 	pinned  bool         // xfer.Mem is a registration
 	reading bool         // the BTL has xfer
+	mark    trace.Mark   // the read in the trace
 	pieces  *piece       // parts of the buffer that the sender may write, out of them
 	out     int
 	primed  int64 // up to here the message has been asked for,
 	step    int64 // so many bytes in a piece; 0: all in one
-	placing int   // fragments that BTLs are writing into the buffer
-	coming  int64 // their bytes: got+coming <= want
-	over    bool  // failed: ends when nobody writes to the buffer any more
-	once    bool  // its peer has several paths: bytes may come twice, have says which have come
-	have    ranges
-
-	life      uint64     // in the trace; 0: none
-	isMatched bool       // and the trace has heard of it
-	mark      trace.Mark // the read in the trace
 }
 
 func (r *recvReq) prepare(o *module, m *channel, buf core.Buffer, source, tag int) {
