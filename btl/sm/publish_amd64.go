@@ -8,3 +8,8 @@ import "unsafe"
 //
 //go:noescape
 func publish(slot *uint64, w uint64, ahead unsafe.Pointer)
+
+// prefetch asks for the line at p.
+//
+//go:noescape
+func prefetch(p unsafe.Pointer)

@@ -171,9 +171,9 @@ func (c *consumer) peek() (unsafe.Pointer, uint64, bool) {
 	return slot, w, uint32(w) == c.pos+1
 }
 
-// fetchAhead starts loading a slot that will be looked at soon; nothing waits for the value.
+// fetchAhead starts loading a slot that will be looked at soon.
 func (c *consumer) fetchAhead() {
-	atomic.LoadUint64((*uint64)(unsafe.Add(c.slots, uintptr((c.pos+fetchDistance)&c.mask)*line)))
+	prefetch(unsafe.Add(c.slots, uintptr((c.pos+fetchDistance)&c.mask)*line))
 }
 
 const fetchDistance = 4

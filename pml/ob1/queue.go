@@ -54,7 +54,8 @@ func (e *entry) remove() {
 type table struct {
 	buckets []*queue
 	shift   uint
-	n       int // queues, empty ones included
+	n       int    // queues, empty ones included
+	last    *queue // found last, or nil: programs ask for the same again
 	spare   *queue
 }
 
@@ -71,8 +72,12 @@ func (t *table) slot(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> t.s
 
 // find gives the queue of a key, nil when there never was one.
 func (t *table) find(key uint64) *queue {
+	if q := t.last; q != nil && q.key == key {
+		return q
+	}
 	for q := t.buckets[t.slot(key)]; q != nil; q = q.next {
 		if q.key == key {
+			t.last = q
 			return q
 		}
 	}
@@ -104,6 +109,7 @@ func (t *table) get(key uint64) *queue {
 // used once do not pile up.
 func (t *table) grow() {
 	old := t.buckets
+	t.last = nil // it may be dropped
 	live := 0
 	for _, q := range old {
 		for ; q != nil; q = q.next {
