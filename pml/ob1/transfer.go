@@ -232,6 +232,7 @@ func (o *module) prime(r *recvReq) {
 		}
 		if r.id == id {
 			c := o.newCtl(r.peer)
+			f.flags |= r.again
 			putPut(&c.frag, &f)
 			o.sendCtl(c)
 		}
@@ -261,11 +262,13 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 		at = &(*at).next
 	}
 	failed := d.flags&flagFailed != 0
-	if *at == nil || (!failed && (d.flags&flagSum != 0) != r.ext.summed) {
+	if (*at == nil && (failed || !r.late(&d))) || (!failed && (d.flags&flagSum != 0) != r.ext.summed) {
 		o.refuse(peer)
 		return
 	}
-	o.freePiece(r, at)
+	if *at != nil {
+		o.freePiece(r, at)
+	}
 	if r.over {
 		o.endWhenFree(r)
 		return
@@ -285,6 +288,12 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 	if r.id == d.recvID {
 		o.endWhole(r)
 	}
+}
+
+// late reports whether a DONE tells of a piece that has been given up, because the answer to a PUT that came twice, when the send was over,
+// has overtaken it. Nobody writes there any more, and the bytes are in place.
+func (r *recvReq) late(d *done) bool {
+	return r.once && !r.over && d.length > 0 && d.offset >= 0 && d.offset <= r.want && d.length <= r.want-d.offset && !r.have.covers(d.offset, d.offset+d.length)
 }
 
 // endWhole ends a receive when all bytes are there and nobody can write to its buffer any more.
