@@ -46,6 +46,15 @@ func TestProtocols(t *testing.T) {
 			})
 		}
 	}
+	for _, protocol := range []string{"rndv", "rget", "put", "pipeline"} { // everything comes twice, late, and in any order
+		for seed := range 3 {
+			t.Run(fmt.Sprintf("%s with faults %d", protocol, seed), func(t *testing.T) {
+				job(t, 2, allSizes, ompi.WithParam("btl", "self,sm"), ompi.WithParam("pml_ob1_protocol", protocol), ompi.WithParam("pml_ob1_unexpected_bytes", "4k"),
+					ompi.WithParam("bml_r2_inject", "sm:dup=30%,reorder=30%,delay=10%"), ompi.WithParam("bml_r2_inject_seed", fmt.Sprint(seed)),
+					ompi.WithParam("btl_sm_rdma_pipeline_frag_size", "5000"), ompi.WithParam("btl_sm_rdma_pipeline_send_length", "3000"))
+			})
+		}
+	}
 	t.Run("each rank another", func(t *testing.T) {
 		job(t, 2, func(w *ompi.Comm) error {
 			for i := range protocols {

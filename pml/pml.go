@@ -92,8 +92,8 @@ type Module interface {
 	Improbe(ch *core.Channel, source, tag int) (Message, error) // nil: nothing there
 	Imrecv(m Message, buf core.Buffer) *core.Request
 
-	// PathsChanged takes a process's paths anew: some of them broke, others remain. Messages from now on go over those; one of which
-	// the broken BTL gives back a fragment ends with an error at both ends. The token is held.
+	// PathsChanged takes a process's paths anew: some of them broke, others remain. Messages from now on go over those, and so does
+	// what the broken BTL gives back. The token is held.
 	PathsChanged(p *core.Proc)
 	// ProcFailed completes what can no longer happen because the process died. The token is held.
 	ProcFailed(p *core.Proc)

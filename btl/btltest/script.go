@@ -188,6 +188,9 @@ func (s *Script) Doubt(f *Frame, err error) {
 	m.complete(f, err)
 }
 
+// Copy delivers a frame and leaves it on its way, so that it comes twice.
+func (s *Script) Copy(f *Frame) { s.hand(f) }
+
 // Begin begins to deliver a frame whose handler wants to place it, and tells its sender err. The rest of it comes, or breaks off with an
 // error, when the function is called that Begin returns; nil: the handler does not want to place it, and nothing has been done.
 func (s *Script) Begin(f *Frame, err error) (end func(err error)) {

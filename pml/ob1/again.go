@@ -22,13 +22,18 @@ import (
 //   - a message of which a part lies in a receive's buffer already is placed from its beginning.
 //
 // A rendezvous that is sent again and refused for its number may be one that has come whole: then the receiver says that nothing more
-// is wanted, which flagAgain has it do.
+// is wanted, which flagAgain has it do. Answers say which of the two they answer, since what the first brought, and cost, the second does
+// not.
 
-// flagAgain on RNDV: sent before, perhaps as another frame.
+// flagAgain on RNDV: sent before, perhaps as another frame. On ACK and PUT: the answer to that.
 const flagAgain = 0x80
 
 // firstInDoubt sends the first fragment of s again, which a BTL has given back.
 func (o *module) firstInDoubt(s *sendReq, err error) {
+	if m := s.ch; s.failure == nil && o.chans[m.id] != m && !m.inner() && m.comm.Fault() == nil {
+		s.firstDone() // the communicator is settled and freed: it has come, and again it would come to the next one of the number
+		return
+	}
 	if s.failure != nil || s.ch.fault != nil || o.closed || !s.peer.survives(s.via) {
 		o.sendFailed(s, err)
 		return
@@ -163,8 +168,8 @@ func (x *matchHandler) Reclaim(peer int, hdr, payload []byte) {
 	}
 	m := o.chans[h.ctx]
 	dest := m.comm.RankOf(peer)
-	if dest < 0 || m.fault != nil {
-		return
+	if dest < 0 || m.fault != nil || int16(h.seq-m.ranks[dest].sendSeq) >= 0 {
+		return // it was for a communicator before this one, and has come
 	}
 	mem := append(make([]byte, 0, len(payload)+1), payload...)
 	s := o.newSend()
@@ -198,10 +203,11 @@ type cut struct {
 	r   *recvReq
 }
 
-// cutOff keeps a receive until its message comes again.
-func (o *module) cutOff(m *channel, rs *rankState, peer int, seq uint16, r *recvReq) {
+// cutOff keeps a receive until its message comes again. Credit is given back for that one: the sender takes what they differ by himself.
+func (o *module) cutOff(rs *rankState, seq uint16, r *recvReq) {
 	if s := rs.spare; s != nil {
 		rs.spare = nil
+		o.credit.pays(s)
 		o.deliverMsg(r, s)
 		return
 	}
@@ -227,16 +233,14 @@ func (o *module) comesAgain(m *channel, peer int, h *match, frame uint8, x *rndv
 	for i, c := range rs.cut {
 		if c.seq == h.seq {
 			rs.cut = slices.Delete(rs.cut, i, i+1)
-			s := o.store(peer, h, frame, x, payload)
-			o.credit.exempt(s)
-			o.deliverMsg(c.r, s)
+			o.deliverMsg(c.r, o.store(peer, h, frame, x, payload))
 			return
 		}
 	}
 	o.refuse(peer)
 	switch {
 	case rs.placing != nil && rs.placingSeq == h.seq:
-		if rs.spare == nil { // the first may break off yet
+		if rs.spare == nil { // the first may break off yet, else it pays
 			rs.spare = o.store(peer, h, frame, x, payload)
 			o.credit.exempt(rs.spare)
 			rs.spare.ch = m

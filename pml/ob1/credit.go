@@ -183,6 +183,13 @@ func (c *credits) exempt(s *message) {
 	s.cost = 0
 }
 
+// pays takes back what exempt did: the first has not come.
+func (c *credits) pays(s *message) {
+	s.cost = costOf(int64(len(s.payload)))
+	c.accounts[s.from].kept += s.cost
+	c.stats.Kept += s.cost
+}
+
 // Finishing implements pml.Finisher: peers may be gone at any time now, so that nothing is sent that nobody asks for.
 func (o *module) Finishing() {
 	o.credit.last = true

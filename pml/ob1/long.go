@@ -71,7 +71,10 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 		r.FinishErr(err)
 		return
 	}
-	r.peer, r.sendID, r.length, r.ext = p, x.sendID, x.length, x.ext
+	r.peer, r.sendID, r.length, r.ext, r.again = p, x.sendID, x.length, x.ext, 0
+	if frame == typeRndv {
+		r.again = x.flags & flagAgain
+	}
 	r.want = min(x.length, r.room)
 	if err := o.distrust(r, &x.ext, x.length); err != nil {
 		r.Status.Err, r.want = err, 0
@@ -122,7 +125,7 @@ func (o *module) beginLong(r *recvReq, from int, frame uint8, source, tag int32,
 // sendAck asks for length bytes at offset; 0: the message is matched and nothing more is wanted.
 func (o *module) sendAck(r *recvReq, offset, length int64, flags uint8) {
 	c := o.newCtl(r.peer)
-	putAck(&c.frag, ack{flags: flags, sendID: r.sendID, recvID: r.id, offset: offset, length: length})
+	putAck(&c.frag, ack{flags: flags | r.again, sendID: r.sendID, recvID: r.id, offset: offset, length: length})
 	o.sendCtl(c)
 }
 
@@ -147,7 +150,7 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 	}
 	a := parseAck(hdr)
 	s := o.ids.send(a.sendID)
-	if s == nil || s.peer.proc.Rank != peer || !s.waits(a.recvID) || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
+	if s == nil || s.peer.proc.Rank != peer || !s.waits(a.recvID) || (a.flags&flagAgain != 0 && !s.resent) || a.offset < 0 || a.length < 0 || a.offset > s.total || a.length > s.total-a.offset {
 		o.refuse(peer)
 		return
 	}
@@ -156,7 +159,10 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 			o.refuse(peer)
 			return
 		}
-		o.matched(s)
+		p, rich := s.peer, s.cheaper(a.flags)
+		if o.matched(s, "ACK came"); rich {
+			o.feed(p, anyContext)
+		}
 		return
 	}
 	if !s.ask(a.flags, a.offset, a.length) {
@@ -171,13 +177,11 @@ func (x *ackHandler) Receive(peer int, hdr, _ []byte) {
 		s.path.NoPut = true
 		o.resolve(s.peer)
 	}
-	s.answered(a.recvID)
-	if a.offset == 0 {
-		s.cheaper()
-	}
+	p, rich := s.peer, s.answered(a.flags, a.recvID, "ACK came: fragments")
 	s.later(a.offset, a.length)
-	o.tr.answered(s)
-	s.advance()
+	if s.advance(); rich {
+		o.feed(p, anyContext)
+	}
 }
 
 // waits reports whether the receiver may speak of s now: it knows of the message, and has not said all. recvID is how it calls its
@@ -213,8 +217,8 @@ func (s *sendReq) advance() {
 }
 
 // matched: the receiver has all it wants.
-func (o *module) matched(s *sendReq) {
-	o.tr.answered(s)
+func (o *module) matched(s *sendReq, stage string) {
+	o.tr.answered(s, stage)
 	if s.state == sendOut {
 		s.ended = true
 		return
@@ -459,7 +463,7 @@ func (x *finHandler) Receive(peer int, hdr, _ []byte) {
 		o.refuse(peer)
 		return
 	}
-	o.matched(s)
+	o.matched(s, "FIN came")
 }
 
 var _ core.Operation = (*sendReq)(nil)

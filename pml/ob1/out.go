@@ -167,7 +167,7 @@ func (it *outItem) failed(o *module, err error) {
 	o.giveBack(it.c)
 }
 
-// ctl is a control frame: ACK, FIN, LOST, CREDIT or STARVE.
+// ctl is a control frame: ACK, FIN, PUT, DONE, CREDIT or STARVE.
 type ctl struct {
 	frag btl.Frag
 	item outItem

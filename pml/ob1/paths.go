@@ -104,6 +104,7 @@ func (s *sendReq) detour(err error) (bool, error) {
 			continue
 		}
 		l := o.limitsOf(p.ep, path)
+		l.can |= lostPath // the receiver may take a handle for one of the path that refuses
 		o.reroute(s, path, &l)
 		var done bool
 		if done, err = s.offer(); err == nil {

@@ -209,8 +209,36 @@ func TestPathLostBeforeUse(t *testing.T) {
 	}
 }
 
-// TestPathUnderWay breaks a path at every step of a conversation. Whatever was under way comes, once and undamaged, over the other path;
-// whatever comes afterwards works; nothing is left.
+// checkConserved fails the test unless, with nothing under way, both ends of each pair have the same idea of what is left of the credit.
+func (w *world) checkConserved(t testing.TB, name string) {
+	t.Helper()
+	for b, r := range w.ranks {
+		for a, from := range w.ranks {
+			p, f := from.o.peers[b], &r.o.credit.accounts[a]
+			if p == nil || a == b {
+				continue
+			}
+			if f.kept != 0 || f.due < 0 || f.loan < 0 || p.granted != f.granted || p.left != f.window+f.loan-f.due || len(p.starving) != 0 {
+				t.Errorf("%s: in the end %d has %d credit of %d at %d, whose account is %+v (off by %d)", name, a, p.left, p.granted, b, *f, p.left-(f.window+f.loan-f.due))
+			}
+		}
+	}
+}
+
+// quiesce moves everything there is to move; transfers end, well or not.
+func (w *pathWorld) quiesce(rnd *rand.Rand) {
+	for moved := true; moved; {
+		w.settle()
+		moved = endTransfers(w.both[0], rnd)
+		moved = endTransfers(w.both[1], rnd) || moved
+		for _, r := range w.ranks {
+			moved = moved || r.o.credit.on
+		}
+	}
+}
+
+// TestPathUnderWay breaks a path at every step of a conversation, in any protocol, with much credit or hardly any. Whatever was under way
+// comes, once and undamaged, over the other path; whatever comes afterwards works; nothing is left, and no credit is lost or made.
 func TestPathUnderWay(t *testing.T) {
 	steps := 0
 	for seed := range uint64(2000) {
@@ -218,8 +246,11 @@ func TestPathUnderWay(t *testing.T) {
 		path, order, at := rnd.IntN(2), rnd.IntN(128), rnd.IntN(40)
 		w := newPathWorld(t, func(a, b *btltest.Script) {
 			later(a, b)
-			a.Gets = rnd.IntN(2) == 0
-			b.Gets = a.Gets
+			a.Gets, a.Puts, a.Slow = rnd.IntN(2) == 0, rnd.IntN(2) == 0, rnd.IntN(2) == 0
+			b.Gets, b.Puts, b.Slow = a.Gets, a.Puts, a.Slow
+			for _, s := range []*btltest.Script{a, b} {
+				s.Facts.MinShared, s.Facts.PipeSend, s.Facts.PipeFrag = 700, 150, 200
+			}
 			if rnd.IntN(3) == 0 {
 				a.Inline, b.Inline = 0, 0
 			}
@@ -230,19 +261,35 @@ func TestPathUnderWay(t *testing.T) {
 				r.o.extend()
 			}
 		}
+		if rnd.IntN(2) == 0 {
+			first, budget := []int64{1024, 2048}[rnd.IntN(2)], []int64{4 << 10, 16 << 10}[rnd.IntN(2)]
+			for _, r := range w.ranks {
+				r.o.credit.open(first, budget, 2)
+			}
+		}
+		for _, r := range w.ranks {
+			r.Do(func() {
+				r.o.opt.Protocol, r.o.opt.RecvDepth = []string{"auto", "auto", "put", "pipeline", "rget", "coop"}[rnd.IntN(6)], 1+rnd.IntN(4)
+				r.o.LimitsChanged()
+			})
+		}
 		type pair struct {
 			s, r *core.Request
 			size int
+			room int
 			out  *memory
 			tag  int
 		}
 		var pairs []*pair
 		begin := func() {
 			size := []int{0, 8, 50, 100, 250, 600, 1500}[rnd.IntN(7)]
-			p := &pair{size: size, tag: len(pairs)}
+			p := &pair{size: size, room: size, tag: len(pairs)}
+			if rnd.IntN(8) == 0 {
+				p.room = rnd.IntN(size + 1)
+			}
 			from := rnd.IntN(2)
 			in := newMemory(t, size, p.tag, rnd.IntN(4) == 0)
-			p.out = newMemory(t, size, -1, rnd.IntN(4) == 0)
+			p.out = newMemory(t, p.room, -1, rnd.IntN(4) == 0)
 			mode := []pml.Mode{pml.Standard, pml.Synchronous}[rnd.IntN(2)]
 			send := func() { p.s = w.ranks[from].send(in, 1-from, p.tag, mode) }
 			recv := func() { p.r = w.ranks[1-from].recv(p.out, from, p.tag) }
@@ -255,47 +302,68 @@ func TestPathUnderWay(t *testing.T) {
 			}
 			pairs = append(pairs, p)
 		}
-		for step := range at {
-			switch s := w.both[rnd.IntN(2)]; rnd.IntN(5) {
-			case 0:
+		for range at {
+			switch s := w.both[rnd.IntN(2)]; rnd.IntN(8) {
+			case 0, 1:
 				begin()
-			case 1:
-				s.Refuse(rnd.IntN(2))
 			case 2:
+				s.Refuse(rnd.IntN(2))
+			case 3:
 				w.ranks[rnd.IntN(2)].Poll()
+			case 4:
+				if n := s.Transfers(); n > 0 {
+					s.EndTransfer(rnd.IntN(n), []error{nil, nil, nil, btl.ErrNotSupported}[rnd.IntN(4)])
+				}
 			default:
 				if f := s.Frames(); len(f) > 0 {
-					s.Deliver(f[rnd.IntN(len(f))])
+					f := f[rnd.IntN(len(f))]
+					if rnd.IntN(10) == 0 {
+						s.Copy(f)
+					} else {
+						s.Deliver(f)
+					}
 				}
 			}
-			_ = step
 			steps++
 		}
 		if rnd.IntN(3) == 0 { // no room on the other path at first
 			w.both[1-path].Refuse(rnd.IntN(6))
 		}
+		for rnd.IntN(2) == 0 && w.both[path].Transfers() > 0 { // some are over before it is known
+			w.both[path].EndTransfer(0, []error{errors.New("broken"), nil}[rnd.IntN(2)])
+		}
 		w.breakPath(path, order)
+		for w.both[path].Transfers() > 0 {
+			w.both[path].EndTransfer(0, errors.New("broken"))
+		}
 		w.both[1-path].Refuse(0)
 		for range 3 {
 			begin()
-			w.settle()
+			w.quiesce(rnd)
 		}
 		name := fmt.Sprintf("seed %d, path %d, order %d", seed, path, order)
 		for i, p := range pairs {
 			for _, r := range []*core.Request{p.s, p.r} {
-				if !r.Done() || r.Status.Err != nil {
+				short := r == p.r && p.room < p.size
+				if !r.Done() || (r.Status.Err != nil) != short || (short && core.ClassOf(r.Status.Err) != core.ErrTruncate) {
 					t.Fatalf("%s: message %d of %d, %d bytes: sent %v %v, received %v %v", name, i, len(pairs), p.size, p.s.Done(), p.s.Status.Err, p.r.Done(), p.r.Status.Err)
 				}
 			}
-			if !p.out.holds(p.size, p.tag) || p.r.Status.Bytes() != int64(p.size) {
+			if !p.out.holds(p.room, p.tag) || p.r.Status.Bytes() != int64(p.room) {
 				t.Errorf("%s: message %d of %d bytes is damaged", name, i, p.size)
 			}
 			if !p.out.intact() {
 				t.Errorf("%s: message %d wrote outside", name, i)
 			}
 		}
-		for _, r := range w.ranks {
+		w.checkConserved(t, name)
+		for k, r := range w.ranks {
 			r.checkBalance(t)
+			for _, s := range w.both {
+				if n := s.Registered(k); n != 0 {
+					t.Errorf("%s: %d registrations are left", name, n)
+				}
+			}
 		}
 		if t.Failed() {
 			t.Fatal(name)

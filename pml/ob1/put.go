@@ -43,6 +43,10 @@ func (x *putHandler) Receive(peer int, hdr, _ []byte) {
 		return
 	}
 	s := o.ids.send(p.sendID)
+	if s != nil && s.writes(p.recvID, p.offset) {
+		o.refuse(peer) // it came twice, and is answered when it is over
+		return
+	}
 	if s == nil || s.peer.proc.Rank != peer || s.failure != nil {
 		o.refuse(peer)
 		if q := o.peers[peer]; q != nil && q.proc.Failed() == nil {
@@ -50,19 +54,32 @@ func (x *putHandler) Receive(peer int, hdr, _ []byte) {
 		}
 		return
 	}
-	if (s.proto != protoPut && s.proto != protoPipeline) || !s.waits(p.recvID) || !s.ask(p.flags, p.offset, p.length) {
+	if (s.proto != protoPut && s.proto != protoPipeline) || !s.waits(p.recvID) || (p.flags&flagAgain != 0 && !s.resent) || !s.ask(p.flags, p.offset, p.length) {
 		o.refuse(peer)
 		return
 	}
-	s.answered(p.recvID)
+	to, rich := s.peer, s.answered(p.flags, p.recvID, "PUT came")
 	w := o.newWriting(s)
 	w.recvID, w.off = p.recvID, p.offset
 	w.Transfer = btl.Transfer{Owner: w, Local: unsafe.Add(s.Buf.Addr(), p.offset), N: p.length, Remote: p.handle}
 	if err := w.pin(); err != nil {
 		w.over(btl.ErrNotSupported, false)
-		return
+	} else {
+		w.begin(true)
 	}
-	w.begin(true)
+	if rich {
+		o.feed(to, anyContext)
+	}
+}
+
+// writes reports whether a range of this receive is being written.
+func (s *sendReq) writes(recvID uint64, off int64) bool {
+	for w := s.writings; w != nil; w = w.next {
+		if w.recvID == recvID && w.off == off {
+			return true
+		}
+	}
+	return false
 }
 
 // pin sees to it that the local memory is registered.
@@ -193,7 +210,7 @@ func (o *module) freeWriting(w *writing) {
 // one of more than any receiver asks for at a time.
 func (s *sendReq) ask(flags uint8, off, n int64) bool {
 	last, from := flags&flagMore == 0, s.head
-	if s.resent {
+	if flags&flagAgain != 0 {
 		from = 0
 	}
 	switch {
@@ -213,17 +230,19 @@ func (s *sendReq) ask(flags uint8, off, n int64) bool {
 
 // whole reports whether the receiver has asked for all that it wants.
 func (s *sendReq) whole() bool {
-	return s.want >= 0 && (s.asked.bytes == s.want-s.head || s.resent && s.asked.bytes == s.want)
+	return s.want >= 0 && s.asked.bytes == s.want-s.head
 }
 
-// answered: the receiver has matched, and asks for parts of the message.
-func (s *sendReq) answered(recvID uint64) {
+// answered: the receiver has matched, and asks for parts of the message. It reports whether peers that starve may be fed now.
+func (s *sendReq) answered(flags uint8, recvID uint64, stage string) (rich bool) {
 	if s.state == sendStream {
-		return
+		return false
 	}
 	s.pending = 0
 	if s.state == sendOut {
 		s.pending = 1 // the first fragment
 	}
 	s.state, s.recvID, s.next, s.end = sendStream, recvID, 0, 0
+	s.o.tr.answered(s, stage)
+	return s.cheaper(flags)
 }

@@ -39,7 +39,8 @@ type recvReq struct {
 	got    int64
 	length int64
 	conv   datatype.Convertor
-	ext    ext // what its first frame said besides
+	ext    ext   // what its first frame said besides
+	again  uint8 // flagAgain if that was sent again
 	have   ranges
 
 	path    *bml.Path    // of what follows
@@ -438,40 +439,47 @@ func (x *matchHandler) Place(peer int, hdr []byte, n int) []byte {
 func (x *matchHandler) Placed(peer int, hdr []byte, n int, err error) {
 	o := x.o
 	h := parseMatch(hdr)
-	o.came(peer, costOf(int64(n)))
+	if !o.placedFirst(peer, &h, n, err) {
+		o.came(peer, costOf(int64(n)))
+	}
+}
+
+// placedFirst ends a placing. It reports whether the message comes again, which then pays.
+func (o *module) placedFirst(peer int, h *match, n int, err error) (again bool) {
 	if at := (place{peer, h.ctx}); len(o.late) > 0 && o.late[at] != nil {
 		r := o.late[at]
 		delete(o.late, at)
 		if err != nil {
 			r.FinishErr(o.asError(err, int(h.source)))
-			return
+			return false
 		}
 		o.placed(r, n)
-		return
+		return false
 	}
 	m := o.chans[h.ctx]
 	if m == nil {
-		return
+		return false
 	}
 	rs := &m.ranks[h.source]
 	r := rs.placing
 	if r == nil {
-		return // the sender's death has ended it
+		return false // the sender's death has ended it
 	}
 	rs.placing = nil
 	if err != nil {
 		if p, e := o.connect(m, int(h.source)); e == nil && m.fault == nil && !o.closed && (p.ep.Reduced || len(p.ep.Bulk) > 1) {
-			o.cutOff(m, rs, peer, h.seq, r)
-			return
+			o.cutOff(rs, h.seq, r)
+			return true
 		}
 		r.FinishErr(o.asError(err, int(h.source)))
-		return
+		return false
 	}
 	o.placed(r, n)
 	o.wholeNow(rs)
 	if rs.held != nil {
 		o.catchUp(m, rs)
 	}
+	return false
 }
 
 // placed completes a receive whose n bytes a BTL has written.

@@ -70,7 +70,7 @@ func (x *creditHandler) Receive(peer int, hdr, _ []byte) {
 	}
 }
 
-// feed sends what a peer has granted credit for, messages of ctx first, and says where that was not enough.
+// feed sends what there is credit for at a peer, messages of ctx first, and says where that was not enough.
 func (o *module) feed(p *peer, ctx uint32) {
 	if i := slices.IndexFunc(p.starving, func(q *starving) bool { return q.ch.id == ctx }); i >= 0 {
 		q := p.starving[i]
@@ -109,12 +109,15 @@ func (s *sendReq) charge(n int) {
 // affords reports whether there is credit for a first frame with n bytes.
 func (s *sendReq) affords(n int64) bool { return s.peer.left+s.cost >= costOf(n) }
 
-// cheaper: of a message that was sent again as an announcement, that one has matched, which gives less credit back than was paid.
-func (s *sendReq) cheaper() {
-	if s.resent && s.cost > smallCost {
-		s.peer.left += s.cost - smallCost
-		s.cost = smallCost
+// cheaper: of a message that was sent again as an announcement without data, that one has matched, if the answer's flags say so. It gives less
+// credit back than was paid. cheaper reports whether messages that are kept back may go now.
+func (s *sendReq) cheaper(flags uint8) bool {
+	if flags&flagAgain == 0 {
+		return false
 	}
+	s.peer.left += s.cost - smallCost
+	s.cost, s.head = smallCost, 0
+	return s.peer.left >= smallCost && len(s.peer.starving) != 0
 }
 
 // failStarving ends the messages that are kept back for a peer and that fit, with an error.

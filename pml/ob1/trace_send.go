@@ -109,21 +109,10 @@ func (t *tracer) addOut(s *sendReq) {
 }
 
 // answered: the receiver of a long message has asked for the rest, or has it.
-func (t *tracer) answered(s *sendReq) {
+func (t *tracer) answered(s *sendReq, stage string) {
 	if t != nil && s.life != 0 {
-		t.addAnswer(s)
+		t.stage(s.life, stage)
 	}
-}
-
-func (t *tracer) addAnswer(s *sendReq) {
-	stage := "ACK came"
-	switch {
-	case s.state == sendStream:
-		stage = "ACK came: fragments"
-	case s.frag.Hdr[0] == typeRget:
-		stage = "FIN came"
-	}
-	t.stage(s.life, stage)
 }
 
 func (t *tracer) stage(life uint64, name string) {

@@ -171,7 +171,7 @@ func (o *module) beginPut(r *recvReq, x *rndv) {
 			r.primed += n
 			o.stats.Received[r.proto]++
 			id := r.id
-			if o.askCopy(r, r.got, n, 0); r.id == id { // else sending has found that the peer is dead
+			if o.askCopy(r, r.got, n); r.id == id { // else sending has found that the peer is dead
 				o.prime(r)
 			}
 			return
@@ -182,9 +182,10 @@ func (o *module) beginPut(r *recvReq, x *rndv) {
 }
 
 // askCopy asks for a range in fragments, as one of several.
-func (o *module) askCopy(r *recvReq, off, n int64, flags uint8) {
+func (o *module) askCopy(r *recvReq, off, n int64) {
+	flags := uint8(0)
 	if off+n < r.want {
-		flags |= flagMore
+		flags = flagMore
 	}
 	o.sendAck(r, off, n, flags)
 }
@@ -192,7 +193,7 @@ func (o *module) askCopy(r *recvReq, off, n int64, flags uint8) {
 // prime registers pieces of the buffer and has the sender write them, as many at a time as pml_ob1_recv_pipeline_depth says. Neighbours
 // that cannot be registered are asked for in fragments together.
 func (o *module) prime(r *recvReq) {
-	bad, flags := r.primed, uint8(0) // [bad, r.primed) cannot be written
+	bad := r.primed // [bad, r.primed) cannot be written
 	// Sending may find that the peer is dead, which ends the receive.
 	id := r.id
 	for r.id == id && r.primed < r.want && r.out < max(o.opt.RecvDepth, 1) {
@@ -211,7 +212,7 @@ func (o *module) prime(r *recvReq) {
 		if err != nil {
 			o.stats.CopyFallback++
 			if errors.Is(err, btl.ErrNotSupported) {
-				flags, n = flagNoPut, r.want-off
+				n = r.want - off // memory of this kind; that of the next message may be of another
 			}
 			r.primed += n
 			continue
@@ -228,16 +229,17 @@ func (o *module) prime(r *recvReq) {
 		from := bad
 		bad = r.primed
 		if from < off {
-			o.askCopy(r, from, off-from, flags)
+			o.askCopy(r, from, off-from)
 		}
 		if r.id == id {
 			c := o.newCtl(r.peer)
+			f.flags |= r.again
 			putPut(&c.frag, &f)
 			o.sendCtl(c)
 		}
 	}
 	if r.id == id && bad < r.primed {
-		o.askCopy(r, bad, r.primed-bad, flags)
+		o.askCopy(r, bad, r.primed-bad)
 	}
 }
 
@@ -261,11 +263,13 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 		at = &(*at).next
 	}
 	failed := d.flags&flagFailed != 0
-	if *at == nil || (!failed && (d.flags&flagSum != 0) != r.ext.summed) {
+	if (*at == nil && (failed || !r.late(&d))) || (!failed && (d.flags&flagSum != 0) != r.ext.summed) {
 		o.refuse(peer)
 		return
 	}
-	o.freePiece(r, at)
+	if *at != nil {
+		o.freePiece(r, at)
+	}
 	if r.over {
 		o.endWhenFree(r)
 		return
@@ -285,6 +289,12 @@ func (x *doneHandler) Receive(peer int, hdr, _ []byte) {
 	if r.id == d.recvID {
 		o.endWhole(r)
 	}
+}
+
+// late reports whether a DONE tells of a piece that has been given up, because the answer to a PUT that came twice, when the send was over,
+// has overtaken it. Nobody writes there any more, and the bytes are in place.
+func (r *recvReq) late(d *done) bool {
+	return r.once && !r.over && d.length > 0 && d.offset >= 0 && d.offset <= r.want && d.length <= r.want-d.offset && !r.have.covers(d.offset, d.offset+d.length)
 }
 
 // endWhole ends a receive when all bytes are there and nobody can write to its buffer any more.
