@@ -4,6 +4,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompi-go/ompi-go/btl/btltest"
 	"github.com/ompi-go/ompi-go/shm"
 )
@@ -24,9 +26,9 @@ func TestMapsWhatItIsTold(t *testing.T) {
 		{"no number", false, func(l uint64) uint64 { return l }, "auto", false, helpGoesOn},
 		{"no number, only mapping", false, func(l uint64) uint64 { return l }, "map", false, helpNever},
 		{"no such number", true, func(l uint64) uint64 { return l&handleMask | 60000<<handleBits }, "auto", false, helpGoesOn},
-		{"no such number, only mapping", true, func(l uint64) uint64 { return l&handleMask | 60000<<handleBits }, "map", false, helpNever},
-		{"an address outside", true, func(l uint64) uint64 { return l - 1 }, "map", false, helpNever},
-		{"an end outside", true, func(l uint64) uint64 { return l + 4096 }, "map", false, helpNever},
+		{"no such number, only mapping", true, func(l uint64) uint64 { return l&handleMask | 60000<<handleBits }, "map", false, helpStopped},
+		{"an address outside", true, func(l uint64) uint64 { return l - 1 }, "map", false, helpStopped},
+		{"an end outside", true, func(l uint64) uint64 { return l + 4096 }, "map", false, helpStopped},
 	} {
 		t.Run(w.name, func(t *testing.T) {
 			c := newCoop(t, world{btltest.Config{Params: map[string]string{"btl_sm_coop_limit": "4k", "btl_sm_coop_chunk": "1k"},
@@ -51,6 +53,50 @@ func TestMapsWhatItIsTold(t *testing.T) {
 			}
 			c.check(t)
 		})
+	}
+}
+
+// TestFreedMeanwhile: a helper does not write where the receiver's memory has been freed, and stays alive.
+func TestFreedMeanwhile(t *testing.T) {
+	c := newCoop(t, world{btltest.Config{Params: map[string]string{"btl_sm_coop_limit": "4k", "btl_sm_coop_chunk": "1k"},
+		Shm: mapped(shm.Options{Attach: "auto"}), RawHandles: true}, [2]bool{false, true}})
+	c.to.opt.SingleCopy = "map"
+	for range mapTrials + 2 {
+		m, err := c.Ranks[0].Env.Shm.NewMemory(coopN, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.dst = unsafe.Slice((*byte)(m.Base()), coopN)
+		c.register(t, c.src)
+		c.ep.skip, c.ep.misses = 0, 0
+		p, low := c.ask(t)
+		c.Ranks[1].Do(func() { c.to.Poll() })
+		_, first, _ := doneAt(p)
+		if err := m.Free(); err != nil {
+			t.Fatal(err)
+		}
+		c.Ranks[1].Do(func() { c.to.help() })
+		want := uint64(helpStopped)
+		if c.to.rings[0].unmapped >= mapTrials {
+			want = helpNever
+		}
+		if _, got, state := doneAt(p); got != first || state != want {
+			t.Errorf("%d units are done, %d before the memory was freed; state %d", got, first, state)
+		}
+		if over, err := c.copyRest(t, p, low); !over || err != nil {
+			t.Errorf("over %v, %v", over, err)
+		}
+		c.check(t)
+		base, n := m.Range()
+		if err := unix.MunmapPtr(base, uintptr(n)); err != nil {
+			t.Fatal(err)
+		}
+		if c.ep.noHelpMap {
+			break
+		}
+	}
+	if !c.ep.noHelpMap {
+		t.Error("it is asked for ever")
 	}
 }
 

@@ -101,7 +101,8 @@ type help struct {
 	units  int
 	high   int    // units [high, units) are taken by this end, and done
 	local  uint64 // with nothing above the address
-	number uint32 // of the memory that it lies in, to be mapped; 0: none
+	number uint32 // of the memory that it lies in, to be mapped; 0: none, or that failed
+	maps   bool   // there was one
 	remote btl.MemHandle
 	off, n int64
 	rest   bool // the receiver does something else meanwhile: take all at once
@@ -132,7 +133,7 @@ func (m *module) helpAsked(c *consumer, slot unsafe.Pointer) bool {
 	}
 	if !m.shm.InProcess() {
 		h.number, h.local = uint32(h.local>>handleBits), h.local&handleMask
-		if h.number != 0 { // now, since nobody waits yet
+		if h.maps = h.number != 0 && m.opt.SingleCopy != "cma"; h.maps { // now, since nobody waits yet
 			_ = m.mapLocal(&h, 0, h.n)
 		}
 	}
@@ -213,15 +214,19 @@ func (m *module) push(h *help, k int) (state uint64, ok bool) {
 		copyPieces(to, unsafe.Add(w.mem, h.off+at), n)
 		return helpGoesOn, true
 	}
+	never := uint64(helpNever)
+	if h.maps && h.c.unmapped < mapTrials {
+		never = helpStopped // the next may be mapped
+	}
 	if m.opt.SingleCopy == "map" {
-		return helpNever, false
+		return never, false
 	}
 	err := copyPeer(unix.SYS_PROCESS_VM_WRITEV, h.peer.PID(), unsafe.Add(w.mem, h.off+at), h.local+uint64(at), int(n))
 	switch {
 	case err == nil:
 		return helpGoesOn, true
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS):
-		return helpNever, false
+		return never, false
 	default:
 		return helpStopped, false
 	}
@@ -229,7 +234,7 @@ func (m *module) push(h *help, k int) (state uint64, ok bool) {
 
 // mapLocal gives the address, in this process, of n bytes at off in the memory of the receiver; nil when it is not to be mapped.
 func (m *module) mapLocal(h *help, off, n int64) unsafe.Pointer {
-	if h.number == 0 || h.c.unmapped >= mapTrials || m.opt.SingleCopy == "cma" {
+	if !h.maps || h.number == 0 || h.c.unmapped >= mapTrials {
 		return nil
 	}
 	mem, err := h.peer.Memory(m.shm, h.number, h.local+uint64(off), n)
