@@ -29,6 +29,10 @@ type grave struct {
 // graveyardLimit bounds reserved address space: of 128 TiB that a process has. The oldest go first.
 const graveyardLimit = 1 << 42
 
+// gravesLimit bounds their number: the kernel allows a process some 65,000 mappings (vm.max_map_count), and where it has no more Go's runtime
+// ends the program.
+const gravesLimit = 1 << 13
+
 // Bury takes over a mapping of n bytes at base.
 func (g *Graveyard) Bury(base unsafe.Pointer, n int64) error {
 	if n == 0 {
@@ -50,7 +54,7 @@ func (g *Graveyard) Bury(base unsafe.Pointer, n int64) error {
 	g.graves = append(g.graves, grave{base, n})
 	g.bytes += n
 	var errs []error
-	for g.bytes > graveyardLimit {
+	for g.bytes > graveyardLimit || len(g.graves) > gravesLimit {
 		errs = append(errs, g.release())
 	}
 	return errors.Join(errs...)

@@ -36,7 +36,8 @@ type Env struct {
 	Say func(key, message string)
 }
 
-// Pool hands out memory. Its methods may be called by any goroutine, with or without the token, and do not wait for other ranks.
+// Pool hands out memory. Its methods may be called by any goroutine, with or without the token, and do not wait for other ranks; Alloc is
+// called without, since it may tell of a fallback (Env.Say).
 type Pool interface {
 	Name() string
 	// Alloc gives n zeroed bytes, n at least 0, that begin at a multiple of align, a power of two. The caller has the first reference;

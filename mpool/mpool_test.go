@@ -78,6 +78,24 @@ func TestGraveyard(t *testing.T) {
 	}
 }
 
+// TestGraveyardMany: what is reserved takes a bounded number of mappings.
+func TestGraveyardMany(t *testing.T) {
+	var g mpool.Graveyard
+	defer g.Close()
+	for range 20_000 {
+		p, err := unix.MmapPtr(-1, 0, nil, 4096, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err == nil {
+			err = g.Bury(p, 4096)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := g.Bytes(); n < 4096<<10 || n > 10_000*4096 {
+		t.Errorf("%d bytes are reserved", n)
+	}
+}
+
 // TestGraveyardRetry: reserved addresses go when there is no room otherwise, and only then.
 func TestGraveyardRetry(t *testing.T) {
 	var g mpool.Graveyard

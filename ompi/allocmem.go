@@ -31,7 +31,7 @@ const memoryAlign = 64
 // latest; between processes it is not the collector's, and a later use may end the program. It begins at a multiple of 64 bytes. T must
 // hold no pointers, else ErrType; a negative n is ErrArg; ErrNoMem when there is no room. No elements, or such of no size, take no
 // memory; other pieces take a file descriptor and two pages at least, so that a few large ones are better than many small ones. The
-// parameter mpool chooses where memory comes from.
+// parameter mpool chooses where memory comes from. The error names the limit that many pieces meet: ulimit -n.
 func AllocMem[T any](i *Instance, n int) ([]T, error) {
 	if i == nil {
 		return nil, &core.Error{Class: ErrArg, Op: opAllocMem, Peer: Undefined, Index: -1, Err: errNoInstance}
@@ -57,10 +57,10 @@ func AllocMem[T any](i *Instance, n int) ([]T, error) {
 }
 
 // FreeMem gives back what AllocMem gave: all of it, named by any slice that begins where it began (MPI-3.1 §8.2). Other memory, and what
-// is freed already, is ErrBase. Operations on the memory must be complete, here and at other ranks. FreeMem waits for nothing: a rank
+// is freed already, is ErrBase; a slice without capacity names none, and nothing happens. Operations on the memory must be complete, here and at other ranks. FreeMem waits for nothing: a rank
 // that has mapped the memory may go on to see the old bytes, and the pages themselves go when the last of them has let go, with its next
-// look at new memory of this rank or in Finalize. The addresses stay reserved until Finalize, so that a late use hits nobody
-// else's data.
+// looks at new memory of this rank or in Finalize. The addresses stay reserved until Finalize, as long as there are not too many, so that
+// a late use hits nobody else's data.
 func FreeMem[T any](i *Instance, s []T) error {
 	if i == nil {
 		return &core.Error{Class: ErrArg, Op: opFreeMem, Peer: Undefined, Index: -1, Err: errNoInstance}

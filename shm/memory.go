@@ -1,6 +1,8 @@
 package shm
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -66,6 +68,9 @@ func (d *Domain) NewMemory(n, align int64) (*Memory, error) {
 		if n > 1<<46-align {
 			return nil, fmt.Errorf("shm: %d bytes: %w", n, unix.ENOMEM)
 		}
+		if err := RoomFor(n + align); err != nil {
+			return nil, err
+		}
 		m := &Memory{d: d, base: alignedHeap(n, max(align, lineSize)), size: n}
 		m.slot, m.gen = d.Register(m.base, n)
 		return m, nil
@@ -74,7 +79,10 @@ func (d *Domain) NewMemory(n, align int64) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.memory.change(func(list []*Memory) []*Memory { return append(list, m) })
+	d.memory.change(func(list []*Memory) []*Memory {
+		i, _ := slices.BinarySearchFunc(list, m, func(a, b *Memory) int { return cmp.Compare(uintptr(a.base), uintptr(b.base)) })
+		return slices.Insert(list, i, m)
+	})
 	return m, nil
 }
 
@@ -93,7 +101,13 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	if err := withinFileLimit(size + tailSize); err != nil {
 		return nil, err
 	}
+	if err := committable(size); err != nil {
+		return nil, err
+	}
 	fd, err := d.sys.memfd("ompi-go-mem", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if errors.Is(err, unix.EMFILE) {
+		return nil, tooManyFiles(err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("shm: memfd_create: %w", err)
 	}
@@ -111,7 +125,7 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		return nil, fmt.Errorf("shm: sealing shared memory: %w", err)
 	}
-	if err := d.sys.fallocate(fd, 0, 0, size+tailSize); err != nil {
+	if err := d.sys.commit(fd, 0, size+tailSize); err != nil {
 		return nil, fmt.Errorf("shm: no memory for %d bytes of shared memory: %w", size, err)
 	}
 	var base unsafe.Pointer
@@ -130,15 +144,6 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	m.tail.magic, m.tail.rank, m.tail.number, m.tail.job = memoryMagic, uint32(d.job.Rank()), m.number, d.job.ID()
 	m.tail.base = uint64(uintptr(base))
 	return m, nil
-}
-
-// withinFileLimit: growing a file beyond RLIMIT_FSIZE would not fail but kill the process by SIGXFSZ.
-func withinFileLimit(size int64) error {
-	var lim unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &lim); err == nil && lim.Cur < uint64(size) {
-		return fmt.Errorf("shm: shared memory of %d bytes exceeds this process's file size limit of %d (ulimit -f): %w", size, lim.Cur, unix.EFBIG)
-	}
-	return nil
 }
 
 // MapAligned maps n bytes of anonymous private memory, beginning at a multiple of align, which mmap does not promise. n and align are
@@ -168,25 +173,19 @@ func MapAligned(n, align int64, prot, flags int) (unsafe.Pointer, error) {
 	return unsafe.Add(p, skip), nil
 }
 
-// change puts a new table in force.
+// change puts a new table in force. f gets a copy of the list, and leaves it in order.
 func (x *memories) change(f func([]*Memory) []*Memory) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	t := new(memoryTable)
 	if old := x.table.Load(); old != nil {
-		t.list = slices.Clone(old.list)
+		t.list = append(make([]*Memory, 0, len(old.list)+1), old.list...)
 	}
 	t.list = f(t.list)
 	if len(t.list) == 0 {
 		x.table.Store(nil)
 		return
 	}
-	slices.SortFunc(t.list, func(a, b *Memory) int {
-		if uintptr(a.base) < uintptr(b.base) {
-			return -1
-		}
-		return 1
-	})
 	last := t.list[len(t.list)-1]
 	t.lo, t.hi = uintptr(t.list[0].base), uintptr(last.base)+uintptr(last.size)
 	x.table.Store(t)
@@ -267,6 +266,10 @@ func (p *Peer) Memory(d *Domain, number uint32, addr uint64, n int64) (unsafe.Po
 	if err != nil {
 		return nil, err
 	}
+	return m.part(p, number, addr, n)
+}
+
+func (m *mapping) part(p *Peer, number uint32, addr uint64, n int64) (unsafe.Pointer, error) {
 	off := addr - m.base
 	if addr < m.base || n < 0 || off > uint64(m.size) || uint64(n) > uint64(m.size)-off {
 		return nil, fmt.Errorf("shm: range [%#x,+%d) outside rank %d's memory %d of %d bytes at %#x", addr, n, p.Rank, number, m.size, m.base)
@@ -291,8 +294,27 @@ func (p *Peer) MapMemory(d *Domain, a, b uint32) (*core.Region, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.view(m.region.Base(), m.size), nil
+}
+
+// MapPart is n bytes at address addr of the peer in its Memory of that number, checked as by Memory, as a region of which the same is true.
+// The token is held.
+func (p *Peer) MapPart(d *Domain, number uint32, addr uint64, n int64) (*core.Region, error) {
+	m, err := p.mapped(d, number)
+	if err != nil {
+		return nil, err
+	}
+	mem, err := m.part(p, number, addr, n)
+	if err != nil {
+		return nil, err
+	}
+	return m.view(mem, n), nil
+}
+
+// view is a region inside, which holds on to all of it.
+func (m *mapping) view(mem unsafe.Pointer, n int64) *core.Region {
 	m.region.Ref()
-	return core.NewRegion(core.RegionPeer, m.region.Base(), m.size, func(unsafe.Pointer, int64) error { return m.region.Unref() }), nil
+	return core.NewRegion(core.RegionPeer, mem, n, func(unsafe.Pointer, int64) error { return m.region.Unref() })
 }
 
 // whole is Registered for all of a registration.

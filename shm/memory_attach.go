@@ -22,27 +22,51 @@ func (p *Peer) attachMemory(d *Domain, number uint32) (*mapping, error) {
 	if p.Rank == d.job.Rank() {
 		return nil, fmt.Errorf("shm: memory %d is this rank's own", number)
 	}
-	err := p.sweep()
+	var err error
+	if p.fresh++; p.fresh*sweepShare > p.live { // looking at every mapping each time would take longer than the mapping
+		err = p.sweep(d)
+	}
+	if d.mapped >= mappingsMax {
+		return nil, fmt.Errorf("shm: memory %d of rank %d: %d pieces of memory of peers are mapped already, and a process cannot have many more mappings (vm.max_map_count); fewer and larger pieces do with less", number, p.Rank, d.mapped)
+	}
 	m, e := d.openMemory(p, number)
 	if e != nil {
 		return nil, fmt.Errorf("shm: memory %d of rank %d: %w", number, p.Rank, e)
 	}
-	if err != nil {
-		return nil, errors.Join(err, m.region.Unref())
-	}
 	for int64(len(p.memory)) <= int64(number) {
 		p.memory = append(p.memory, nil)
 	}
+	if old := p.memory[number]; old != nil { // freed, and not swept yet
+		err = errors.Join(err, old.region.Unref())
+		p.live--
+		d.mapped--
+	}
 	p.memory[number] = m
+	p.live++
+	d.mapped++
+	if err != nil {
+		return nil, err
+	}
 	return m, nil
 }
 
+const (
+	// sweepShare: of that many mappings one may be of memory that its owner has freed.
+	sweepShare = 64
+	// mappingsMax bounds the mappings of peers' Memory, a fourth of what the kernel allows a process: where it has no more, Go's runtime ends
+	// the program.
+	mappingsMax = 1 << 14
+)
+
 // sweep lets go of what the peer has freed.
-func (p *Peer) sweep() error {
+func (p *Peer) sweep(d *Domain) error {
+	p.fresh = 0
 	var errs []error
 	for i, m := range p.memory {
 		if m != nil && m.tail.freed.Load() != 0 {
 			p.memory[i] = nil
+			p.live--
+			d.mapped--
 			errs = append(errs, m.region.Unref())
 		}
 	}
@@ -67,13 +91,14 @@ func (d *Domain) openMemory(p *Peer, number uint32) (*mapping, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
+	// Files that can shrink would kill this process when it touches them, and only a memfd has seals. Looked at before the size, which cannot
+	// change from then on.
+	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("descriptor %d is no shared memory (seals %#x, %v)", number-1, seals, err)
+	}
 	file, err := fileOf(fd)
 	if err != nil {
 		return nil, err
-	}
-	// Files that can shrink would kill this process when it touches them, and only a memfd has seals.
-	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
-		return nil, fmt.Errorf("descriptor %d is no shared memory (seals %#x, %v)", number-1, seals, err)
 	}
 	if file.size <= tailSize || file.size%pageSize != 0 {
 		return nil, fmt.Errorf("descriptor %d is no shared memory: it has %d bytes", number-1, file.size)

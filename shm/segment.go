@@ -92,7 +92,7 @@ func (d *Domain) openSegment() (err error) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		return fmt.Errorf("shm: sealing a segment: %w", err)
 	}
-	if err := d.sys.fallocate(fd, 0, 0, head); err != nil {
+	if err := d.sys.commit(fd, 0, head); err != nil {
 		return fmt.Errorf("shm: no memory for a segment's first %d bytes: %w", head, err)
 	}
 	region, err := mapFD(fd, size, core.RegionMapped)
@@ -164,7 +164,7 @@ func (k *kernel) take(top *atomic.Int64, fd int, heap, size, n int64) (int64, er
 		if !top.CompareAndSwap(off, off+n) {
 			continue
 		}
-		if err := k.fallocate(fd, 0, off, n); err != nil {
+		if err := k.commit(fd, off, n); err != nil {
 			top.CompareAndSwap(off+n, off) // unless somebody has taken more
 			return 0, fmt.Errorf("shm: no memory for %d more bytes of a shared segment: %w", n, err)
 		}
@@ -276,15 +276,16 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 			unix.Close(fd)
 		}
 	}()
+	// The seals first: from then on the size cannot change.
+	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("its segment is not sealed against shrinking (seals %#x, %v)", seals, err)
+	}
 	file, err := fileOf(fd)
 	if err != nil {
 		return nil, err
 	}
 	if file.size < c.size {
 		return nil, fmt.Errorf("its segment has %d bytes, its card says %d", file.size, c.size)
-	}
-	if seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0); err != nil || seals&unix.F_SEAL_SHRINK == 0 {
-		return nil, fmt.Errorf("its segment is not sealed against shrinking (seals %#x, %v)", seals, err)
 	}
 	region, err := mapFD(fd, c.size, core.RegionPeer)
 	if err != nil {

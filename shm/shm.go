@@ -57,6 +57,7 @@ type Domain struct {
 	nextID Piece
 	mem    registrations
 	memory memories
+	mapped int // Memory of peers that is mapped here; guarded by the token
 	closed bool
 }
 
@@ -208,7 +209,9 @@ type Peer struct {
 	file   fileID
 	pid    int
 	bell   bell
-	memory []*mapping // by number; guarded by the token
+	memory []*mapping // by number; guarded by the token, as are
+	live   int        // how many there are
+	fresh  int        // and how many came since it was last looked for freed ones
 }
 
 // PID is the peer's process id, 0 in-process.

@@ -1,7 +1,6 @@
 package sm
 
 import (
-	"fmt"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -31,7 +30,8 @@ import (
 //	| local   | remote.A | remote.B | off   | n     | unit | board | sequence | rest  |
 //	+---------+----------+----------+-------+-------+------+-------+----------+-------+
 //
-// local being the receiver's address or, between goroutine ranks, the name of its registration.
+// local being the name of the receiver's registration between goroutine ranks, else its address in the low 48 bits and, above them, the
+// number of the memory that it lies in if the helper can map that (region.go). Where both ends map each other's, neither makes a system call.
 const (
 	helpLocal = 8
 	helpA     = 16
@@ -77,7 +77,7 @@ type board struct {
 const (
 	helpGoesOn  = 0
 	helpStopped = 1 // this time
-	helpNever   = 2 // it cannot write the receiver's memory at all
+	helpNever   = 2 // it cannot write memory of the receiver's of that kind at all
 )
 
 func cursorWord(seq uint32, low, high int) uint64 {
@@ -117,6 +117,7 @@ type pull struct {
 	b     *board
 	seq   uint32 // of the newest request
 	seen  bool   // the helper is known to have seen that
+	maps  bool   // its number is in that, for the helper to map
 	left  bool   // the receiver has done low units, and left the others to the helper
 	low   int
 	t     *btl.Transfer
@@ -150,8 +151,17 @@ func (ep *endpoint) initBoards() {
 	}
 }
 
-// freeBoard finds a board whose last request is over and was seen; who does not poll is not asked again and again.
-func (ep *endpoint) freeBoard() (*pull, int) {
+// never notes that the helper cannot write what it was asked to, nor other memory of that kind.
+func (p *pull) never() {
+	if p.maps {
+		p.ep.noHelpMap = true
+	} else {
+		p.ep.noHelp = true
+	}
+}
+
+// freeBoard finds a board whose last request is over and was seen; who does not poll is not asked again and again. maps is of the next.
+func (ep *endpoint) freeBoard(maps bool) (*pull, int) {
 	for i := range ep.pulls {
 		p := &ep.pulls[i]
 		switch {
@@ -160,12 +170,16 @@ func (ep *endpoint) freeBoard() (*pull, int) {
 			return p, i
 		default:
 			d := p.b.done.Load()
-			if ep.noHelp = d&0xffff == helpNever; ep.noHelp {
-				return nil, 0
+			if uint32(d>>32) != p.seq {
+				continue
 			}
-			if uint32(d>>32) == p.seq {
-				return p, i
+			if p.seen = true; d&0xffff == helpNever {
+				p.never()
+				if p.maps == maps {
+					return nil, 0
+				}
 			}
+			return p, i
 		}
 	}
 	return nil, 0
@@ -181,6 +195,7 @@ func (ep *endpoint) getShared(t *btl.Transfer) (done, ok bool, err error) {
 	if err != nil {
 		return false, true, err
 	}
+	ep.count(from, t.N)
 	low := p.ask(t, board, ep.helped && t.N <= halvesMax && ep.m.burst())
 	if !p.left {
 		p.copyFromLow(from, 0, low)
@@ -208,14 +223,19 @@ func (m *module) burst() bool {
 // mayAsk decides whether the peer is asked for help, and finds a board.
 func (ep *endpoint) mayAsk(t *btl.Transfer) (*pull, int) {
 	m := ep.m
-	if m.opt.CoopLimit == 0 || ep.noHelp || ep.noCopy != nil || t.N < 2 || t.N > helpMax || !m.helpable(t.Remote) || ep.ring.bad || ep.ready() != nil {
+	if m.opt.CoopLimit == 0 || t.N < 2 || t.N > helpMax || !m.helpable(t.Remote) || uint64(uintptr(t.Local)) > handleMask || ep.ring.bad || ep.ready() != nil {
+		return nil, 0
+	}
+	maps := ep.maps(t.Mem)
+	switch {
+	case maps && ep.noHelpMap, !maps && ep.noHelp, ep.noCopy != nil && !(maps && ep.maps(t.Remote)):
 		return nil, 0
 	}
 	if ep.skip > 0 {
 		ep.skip--
 		return nil, 0
 	}
-	return ep.freeBoard()
+	return ep.freeBoard(maps)
 }
 
 // ask puts a request into the ring, which has room. It returns how many units from the beginning the receiver has taken before.
@@ -225,6 +245,9 @@ func (p *pull) ask(t *btl.Transfer, board int, leave bool) (low int) {
 	p.t, p.unit, p.err = t, m.unitOf(t.N), nil
 	p.units = int((t.N + p.unit - 1) / p.unit)
 	local := uint64(uintptr(t.Local))
+	if p.maps = p.ep.maps(t.Mem); p.maps {
+		local |= t.Mem.B &^ handleMask
+	}
 	if m.shm.InProcess() {
 		p.slot, p.gen = m.shm.Register(t.Local, t.N)
 		local = uint64(p.slot) | uint64(p.gen)<<32
@@ -340,7 +363,7 @@ func (p *pull) settle(gone bool) (over bool, err error) {
 		return false, nil
 	}
 	if state == helpNever {
-		p.ep.noHelp = true
+		p.never()
 	}
 	if p.err != nil {
 		return true, p.err
@@ -443,29 +466,10 @@ func (m *module) Divert(err error) {
 	}
 }
 
-// source is where a transfer's bytes are: an address of this process, or of the peer's.
-type source struct {
-	here  unsafe.Pointer
-	there uint64
-}
-
-// source checks a transfer's range.
-func (ep *endpoint) source(t *btl.Transfer) (source, error) {
-	if ep.m.shm.InProcess() {
-		mem, err := ep.peer.Registered(uint32(t.Remote.A), uint32(t.Remote.B), t.Off, t.N)
-		return source{here: mem}, err
-	}
-	addr, n := parseHandle(t.Remote)
-	if t.Off < 0 || t.N < 0 || t.Off > n || t.N > n-t.Off {
-		return source{}, fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, n)
-	}
-	return source{there: addr + uint64(t.Off)}, nil
-}
-
 // copyIn copies n bytes, which lie at off from the source, to local.
 func (ep *endpoint) copyIn(from source, local unsafe.Pointer, off, n int64) error {
 	if from.here != nil {
-		copy(unsafe.Slice((*byte)(local), n), unsafe.Slice((*byte)(unsafe.Add(from.here, off)), n))
+		copyPieces(local, unsafe.Add(from.here, off), n)
 		return nil
 	}
 	return ep.copyError(copyPeer(unix.SYS_PROCESS_VM_READV, ep.peer.PID(), local, from.there+uint64(off), int(n)))

@@ -30,6 +30,7 @@ func (e *ends) TransferDone(_ *btl.Transfer, err error) { e.n, e.err = e.n+1, er
 // coop is two ranks, and memory of the second that the first gets.
 type coop struct {
 	*duo
+	world
 	src, dst []byte
 	h        btl.MemHandle
 	end      ends
@@ -41,18 +42,27 @@ const (
 	coopUnit = 1 << 10
 )
 
-// worlds are what the tests run in: goroutine ranks, and mapped memory with system calls to copy.
-func worlds(t *testing.T, f func(t *testing.T, cfg btltest.Config)) {
-	params := map[string]string{"btl_sm_coop_limit": "4k", "btl_sm_coop_chunk": "1k"}
-	t.Run("Heap", func(t *testing.T) { f(t, btltest.Config{Params: params}) })
-	t.Run("Mapped", func(t *testing.T) {
-		f(t, btltest.Config{Params: params, Shm: mapped(shm.Options{Attach: "auto"}), RawHandles: true})
-	})
+// world is how two ranks meet. In some, their buffers are memory that the other can map.
+type world struct {
+	btltest.Config
+	maps [2]bool
 }
 
-func newCoop(t testing.TB, cfg btltest.Config) *coop {
+// worlds are what the tests run in: goroutine ranks, and mapped memory with system calls to copy, at both ends, one of them, or none.
+func worlds(t *testing.T, f func(t *testing.T, cfg world)) {
+	params := map[string]string{"btl_sm_coop_limit": "4k", "btl_sm_coop_chunk": "1k"}
+	t.Run("Heap", func(t *testing.T) { f(t, world{Config: btltest.Config{Params: params}}) })
+	for name, maps := range map[string][2]bool{"Mapped": {}, "SharedDst": {true, false}, "SharedSrc": {false, true}, "Shared": {true, true}} {
+		t.Run(name, func(t *testing.T) {
+			f(t, world{btltest.Config{Params: params, Shm: mapped(shm.Options{Attach: "auto"}), RawHandles: true}, maps})
+		})
+	}
+}
+
+func newCoop(t testing.TB, cfg world) *coop {
 	t.Helper()
-	c := &coop{duo: newDuo(t, cfg, geometry{}), src: make([]byte, coopN), dst: make([]byte, coopN)}
+	c := &coop{duo: newDuo(t, cfg.Config, geometry{}), world: cfg}
+	c.src, c.dst = c.memory(t, 1, coopN), c.memory(t, 0, coopN)
 	for _, m := range []*module{c.ep.m, c.to} {
 		if m.opt.CoopLimit == 0 {
 			m.opt.CoopLimit = 4 << 10 // the machine has one core
@@ -66,6 +76,25 @@ func newCoop(t testing.TB, cfg btltest.Config) *coop {
 	return c
 }
 
+// memory is a buffer of a rank.
+func (c *coop) memory(t testing.TB, rank, n int) []byte {
+	t.Helper()
+	if !c.maps[rank] {
+		return make([]byte, n)
+	}
+	m, err := c.Ranks[rank].Env.Shm.NewMemory(int64(n), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		base, n := m.Range()
+		if err := errors.Join(m.Free(), unix.MunmapPtr(base, uintptr(n))); err != nil {
+			t.Error(err)
+		}
+	})
+	return unsafe.Slice((*byte)(m.Base()), n)
+}
+
 func (c *coop) register(t testing.TB, src []byte) {
 	t.Helper()
 	c.Ranks[1].Do(func() {
@@ -75,6 +104,12 @@ func (c *coop) register(t testing.TB, src []byte) {
 		}
 	})
 	c.x = btl.Transfer{Owner: &c.end, Local: unsafe.Pointer(&c.dst[0]), N: int64(len(src)), Remote: c.h, Shared: true}
+	c.Ranks[0].Do(func() {
+		var err error
+		if c.x.Mem, err = c.ep.m.Register(c.x.Local, c.x.N); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // ask asks for help with the transfer and copies nothing.
@@ -117,7 +152,7 @@ func (c *coop) check(t testing.TB) {
 
 // TestMeet: the helper takes pieces from the end, the receiver what is left.
 func TestMeet(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		for helped := range 14 {
 			c := newCoop(t, cfg)
 			p, low := c.ask(t)
@@ -157,7 +192,7 @@ func doneAt(p *pull) (seq uint32, units int, state uint64) {
 
 // TestLateHelper: a helper that looks when all is over writes nothing, and a peer that never looks is not asked for ever.
 func TestLateHelper(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
 		asked := c.ep.ring.pos
 		for range 20 * boards {
@@ -192,7 +227,7 @@ func TestLateHelper(t *testing.T) {
 
 // TestHelperKeepsPiece: a Get waits for a piece that the helper has begun, in progress passes.
 func TestHelperKeepsPiece(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
 		p, low := c.ask(t)
 		var h *help
@@ -241,7 +276,7 @@ func TestHelperKeepsPiece(t *testing.T) {
 
 // TestNoHelp: whatever the helper cannot do the receiver does.
 func TestNoHelp(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		t.Run("Deregistered", func(t *testing.T) {
 			if !cfg.RawHandles {
 				t.Skip("nobody can read it either")
@@ -275,7 +310,7 @@ func TestNoHelp(t *testing.T) {
 					t.Errorf("over %v, %v", over, err)
 				}
 				c.check(t)
-				if c.ep.noHelp != (state == helpNever) {
+				if (c.ep.noHelp || c.ep.noHelpMap) != (state == helpNever) || c.ep.noHelpMap && !c.maps[0] || c.ep.noHelp && c.maps[0] {
 					t.Errorf("asks for no more help: %v", c.ep.noHelp)
 				}
 			})
@@ -291,7 +326,7 @@ func TestNoHelp(t *testing.T) {
 			c.check(t)
 			c.ep.skip = 0
 			c.Ranks[0].Do(func() {
-				if p, _ := c.ep.mayAsk(&c.x); p != nil || !c.ep.noHelp {
+				if p, _ := c.ep.mayAsk(&c.x); p != nil || !c.ep.noHelp && !c.ep.noHelpMap {
 					t.Error("it is asked again")
 				}
 			})
@@ -301,9 +336,9 @@ func TestNoHelp(t *testing.T) {
 
 // TestUnreadable: memory that the kernel does not read is nobody's to copy.
 func TestUnreadable(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
-		if !cfg.RawHandles {
-			t.Skip("no kernel between")
+	worlds(t, func(t *testing.T, cfg world) {
+		if !cfg.RawHandles || cfg.maps[0] {
+			t.Skip("no kernel between") // the owner touches its memory as in any other send
 		}
 		page := os.Getpagesize()
 		mem, err := unix.Mmap(-1, 0, 32*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
@@ -313,7 +348,7 @@ func TestUnreadable(t *testing.T) {
 		defer unix.Munmap(mem)
 		for _, half := range []string{"first", "second"} {
 			c := newCoop(t, cfg)
-			c.dst = make([]byte, len(mem))
+			c.dst = c.memory(t, 0, len(mem))
 			c.register(t, mem)
 			part := mem[:16*page]
 			if half == "second" {
@@ -341,7 +376,7 @@ func TestUnreadable(t *testing.T) {
 
 // TestHelperDies: a transfer whose helper ends in the middle of a piece ends.
 func TestHelperDies(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		for _, launcher := range []bool{false, true} {
 			if launcher && !cfg.RawHandles {
 				continue // goroutines do not stop half-way
@@ -377,7 +412,7 @@ func TestHelperDies(t *testing.T) {
 
 // TestReceiverDies: a helper forgets the requests of who is gone.
 func TestReceiverDies(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
 		c.ask(t)
 		c.Ranks[1].Do(func() {
@@ -392,7 +427,7 @@ func TestReceiverDies(t *testing.T) {
 
 // TestSpoiledBoard: a helper that writes nonsense is given up, and the receiver's memory ends where it ends.
 func TestSpoiledBoard(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		for name, write := range map[string]func(p *pull, low int){
 			"another sequence": func(p *pull, low int) { p.b.cursor.Store(cursorWord(p.seq+1, low, p.units)) },
 			"low moved":        func(p *pull, low int) { p.b.cursor.Store(cursorWord(p.seq, low+1, p.units)) },
@@ -423,7 +458,7 @@ func FuzzHelp(f *testing.F) {
 	f.Add(int64(0), int64(1)<<62, uint32(1<<31), uint32(3), uint64(0)<<16|0xffff, uint64(0))
 	f.Add(int64(-1), int64(coopN), uint32(0), uint32(4), uint64(0), uint64(1))
 	f.Fuzz(func(t *testing.T, off, n int64, unit, index uint32, cursor, tamper uint64) {
-		c := newCoop(t, btltest.Config{Params: map[string]string{"btl_sm_coop_limit": "4k", "btl_sm_coop_chunk": "1k"}, Shm: mapped(shm.Options{Attach: "auto"})})
+		c := newCoop(t, world{Config: btltest.Config{Params: map[string]string{"btl_sm_coop_limit": "4k", "btl_sm_coop_chunk": "1k"}, Shm: mapped(shm.Options{Attach: "auto"})}})
 		p, _ := c.ask(t)
 		slot := c.to.rings[0].slots
 		*(*uint64)(unsafe.Add(slot, helpA)) ^= tamper
@@ -454,13 +489,13 @@ func FuzzHelp(f *testing.F) {
 
 // TestTogether: with the owner polling on its own, both ends copy, and every byte comes.
 func TestTogether(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
-		big := make([]byte, 8<<20+5)
+		big := c.memory(t, 1, 8<<20+5)
 		for i := range big {
 			big[i] = byte(i ^ i>>9)
 		}
-		c.dst = make([]byte, len(big))
+		c.dst = c.memory(t, 0, len(big))
 		c.register(t, big)
 		var stop atomic.Bool
 		over := make(chan struct{})

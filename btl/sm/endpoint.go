@@ -13,21 +13,22 @@ import (
 
 // endpoint is the way to one rank of this host.
 type endpoint struct {
-	m        *module
-	peer     *shm.Peer
-	proc     *core.Proc
-	ring     producer
-	inline   int   // largest inline payload
-	noCopy   error // why process_vm_readv is not possible
-	unmapped int   // times that memory of the peer could not be mapped
-	noHelp   bool  // the peer cannot copy its part of a Get
-	helped   bool  // it did a good part of the last Get that it was asked to
-	misses   int   // such Gets in a row of which it did not
-	skip     int   // Gets that it is not asked to help with
-	pulls    [boards]pull
-	dead     error
-	report   *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
-	fenced   atomic.Uint32   // target of the barrier where membarrier is missing
+	m         *module
+	peer      *shm.Peer
+	proc      *core.Proc
+	ring      producer
+	inline    int   // largest inline payload
+	noCopy    error // why process_vm_readv is not possible
+	unmapped  int   // times that memory of the peer could not be mapped
+	noHelp    bool  // the peer cannot copy its part of a Get
+	noHelpMap bool  // nor into memory that it could map
+	helped    bool  // it did a good part of the last Get that it was asked to
+	misses    int   // such Gets in a row of which it did not
+	skip      int   // Gets that it is not asked to help with
+	pulls     [boards]pull
+	dead      error
+	report    *progress.Timer // the peer spoiled the ring, and the upper layer is about to hear of it
+	fenced    atomic.Uint32   // target of the barrier where membarrier is missing
 }
 
 // connect makes the ring and offers it to the peer.

@@ -10,6 +10,36 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 )
 
+// source is where a transfer's bytes are: an address of this process, or of the peer's.
+type source struct {
+	here   unsafe.Pointer
+	there  uint64
+	mapped bool // here, which is the peer's memory
+}
+
+// source checks a transfer's range, and finds its bytes.
+func (ep *endpoint) source(t *btl.Transfer) (source, error) {
+	if ep.m.shm.InProcess() {
+		mem, err := ep.peer.Registered(uint32(t.Remote.A), uint32(t.Remote.B), t.Off, t.N)
+		return source{here: mem}, err
+	}
+	addr, n := parseHandle(t.Remote)
+	if t.Off < 0 || t.N < 0 || t.Off > n || t.N > n-t.Off {
+		return source{}, fmt.Errorf("btl sm: range [%d,+%d) outside rank %d's memory of %d bytes", t.Off, t.N, ep.proc.Rank, n)
+	}
+	addr += uint64(t.Off)
+	if ep.maps(t.Remote) {
+		mem, err := ep.mapRemote(uint32(t.Remote.B>>handleBits), addr, t.N)
+		if mem != nil || err != nil {
+			return source{here: mem, mapped: true}, err
+		}
+	}
+	if ep.noCopy != nil {
+		return source{}, fmt.Errorf("%w: %w", btl.ErrNotSupported, ep.noCopy)
+	}
+	return source{there: addr}, nil
+}
+
 // Single copy. Between processes the receiver reads the sender's memory with process_vm_readv; between goroutine ranks it copies
 // from a registered address. A process needs no registration for that: its handle is the address, and the kernel checks it. But who
 // helps a receiver (help.go) must know its memory. Memory that can be mapped is just copied (region.go).
@@ -38,9 +68,6 @@ func (m *module) Deregister(h btl.MemHandle) {
 
 // Get implements btl.Getter.
 func (ep *endpoint) Get(t *btl.Transfer) (bool, error) {
-	if ok, err := ep.copyMapped(t, unix.SYS_PROCESS_VM_READV); ok {
-		return err == nil, err
-	}
 	if t.Shared {
 		if done, ok, err := ep.getShared(t); ok {
 			return done, err
@@ -51,28 +78,22 @@ func (ep *endpoint) Get(t *btl.Transfer) (bool, error) {
 
 // Put implements btl.Putter.
 func (ep *endpoint) Put(t *btl.Transfer) (bool, error) {
-	if ok, err := ep.copyMapped(t, unix.SYS_PROCESS_VM_WRITEV); ok {
-		return err == nil, err
-	}
 	return ep.move(t, unix.SYS_PROCESS_VM_WRITEV)
 }
 
 // move carries a transfer out, by the system call that fits its direction where the peer is another process.
 func (ep *endpoint) move(t *btl.Transfer, call uintptr) (bool, error) {
-	if ep.noCopy != nil {
-		return false, fmt.Errorf("%w: %w", btl.ErrNotSupported, ep.noCopy)
-	}
 	at, err := ep.source(t)
 	if err != nil {
 		return false, err
 	}
-	if ep.m.shm.InProcess() {
-		theirs, ours := unsafe.Slice((*byte)(at.here), t.N), unsafe.Slice((*byte)(t.Local), t.N)
-		if call == unix.SYS_PROCESS_VM_READV {
-			copy(ours, theirs)
-		} else {
-			copy(theirs, ours)
+	if at.here != nil {
+		from, to := at.here, t.Local
+		if call != unix.SYS_PROCESS_VM_READV {
+			from, to = to, from
 		}
+		copyPieces(to, from, t.N)
+		ep.count(at, t.N)
 		return true, nil
 	}
 	err = ep.copyError(copyPeer(call, ep.peer.PID(), t.Local, at.there, int(t.N)))

@@ -3,6 +3,7 @@ package sm
 import (
 	"errors"
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -98,8 +99,10 @@ type help struct {
 	seq    uint32
 	unit   int64
 	units  int
-	high   int // units [high, units) are taken by this end, and done
-	local  uint64
+	high   int    // units [high, units) are taken by this end, and done
+	local  uint64 // with nothing above the address
+	number uint32 // of the memory that it lies in, to be mapped; 0: none, or that failed
+	maps   bool   // there was one
 	remote btl.MemHandle
 	off, n int64
 	rest   bool // the receiver does something else meanwhile: take all at once
@@ -127,6 +130,12 @@ func (m *module) helpAsked(c *consumer, slot unsafe.Pointer) bool {
 			return true
 		}
 		h.peer, c.rank = p, p
+	}
+	if !m.shm.InProcess() {
+		h.number, h.local = uint32(h.local>>handleBits), h.local&handleMask
+		if h.maps = h.number != 0 && m.opt.SingleCopy != "cma"; h.maps { // now, since nobody waits yet
+			_ = m.mapLocal(&h, 0, h.n)
+		}
 	}
 	for k := range m.helps {
 		if m.helps[k].b == h.b { // the last one there is over
@@ -201,15 +210,42 @@ func (m *module) push(h *help, k int) (state uint64, ok bool) {
 	if w == nil || h.off > w.n || h.n > w.n-h.off {
 		return helpStopped, false
 	}
+	if to := m.mapLocal(h, at, n); to != nil {
+		copyPieces(to, unsafe.Add(w.mem, h.off+at), n)
+		return helpGoesOn, true
+	}
+	never := uint64(helpNever)
+	if h.maps && h.c.unmapped < mapTrials {
+		never = helpStopped // the next may be mapped
+	}
+	if m.opt.SingleCopy == "map" {
+		return never, false
+	}
 	err := copyPeer(unix.SYS_PROCESS_VM_WRITEV, h.peer.PID(), unsafe.Add(w.mem, h.off+at), h.local+uint64(at), int(n))
 	switch {
 	case err == nil:
 		return helpGoesOn, true
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS):
-		return helpNever, false
+		return never, false
 	default:
 		return helpStopped, false
 	}
+}
+
+// mapLocal gives the address, in this process, of n bytes at off in the memory of the receiver; nil when it is not to be mapped.
+func (m *module) mapLocal(h *help, off, n int64) unsafe.Pointer {
+	if !h.maps || h.number == 0 || h.c.unmapped >= mapTrials {
+		return nil
+	}
+	mem, err := h.peer.Memory(m.shm, h.number, h.local+uint64(off), n)
+	if err != nil {
+		h.number = 0
+		if h.c.unmapped++; !errors.Is(err, os.ErrProcessDone) {
+			m.sayUnmapped(err)
+		}
+		return nil
+	}
+	return mem
 }
 
 // dropHelps forgets the requests of a ring that is not listened to any more.

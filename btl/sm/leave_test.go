@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompi-go/ompi-go/btl"
-	"github.com/ompi-go/ompi-go/btl/btltest"
 )
 
 // burstGet has the receiver Get inside a message that another one follows, from a peer that has helped before.
@@ -66,7 +65,7 @@ func (c *coop) ended(t testing.TB, ok bool) {
 
 // TestLeave: in a burst the second half is left to the helper; what that does not begin the receiver copies when it is idle.
 func TestLeave(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		for pieces := range 3 {
 			c := newCoop(t, cfg)
 			p := c.leave(t)
@@ -93,7 +92,7 @@ func TestLeave(t *testing.T) {
 
 // TestLeftWhileBusy: what is left is taken back also by a receiver for whom there is always something else to do.
 func TestLeftWhileBusy(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
 		c.leave(t)
 		back := c.Ranks[1].Endpoints[0].(*endpoint)
@@ -111,7 +110,7 @@ func TestLeftWhileBusy(t *testing.T) {
 
 // TestLeftToDead: what is left to a process that ends does not stay behind.
 func TestLeftToDead(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
 		c.leave(t)
 		c.Ranks[0].Do(func() { c.ep.m.ended(c.ep.proc, errors.New("gone")) })
@@ -121,7 +120,7 @@ func TestLeftToDead(t *testing.T) {
 
 // TestLeftUnreadable: what neither end can copy ends with an error.
 func TestLeftUnreadable(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		for _, helper := range []bool{false, true} {
 			c := newCoop(t, cfg)
 			p := c.leave(t)
@@ -147,7 +146,7 @@ func TestLeftUnreadable(t *testing.T) {
 
 // TestBoardsRunOut: a burst that is longer than the boards last goes on without help.
 func TestBoardsRunOut(t *testing.T) {
-	worlds(t, func(t *testing.T, cfg btltest.Config) {
+	worlds(t, func(t *testing.T, cfg world) {
 		c := newCoop(t, cfg)
 		c.ep.helped = true
 		const n = 2 * boards

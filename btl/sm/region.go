@@ -6,8 +6,6 @@ import (
 	"os"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ompi-go/ompi-go/btl"
 )
 
@@ -22,34 +20,39 @@ func (m *module) IsShared(h btl.MemHandle) bool { return h.B>>handleBits != 0 &&
 // mapTrials bounds how often mapping a peer's memory may fail before it is given up.
 const mapTrials = 8
 
-// copyMapped carries out a transfer whose remote end lies in memory that can be mapped. ok is false when this is not so: then there
-// may be another way.
-func (ep *endpoint) copyMapped(t *btl.Transfer, call uintptr) (ok bool, err error) {
-	number := t.Remote.B >> handleBits
-	if number == 0 || ep.unmapped >= mapTrials || ep.peer == nil || ep.m.shm.InProcess() {
-		return false, nil
+// maps reports whether memory of that handle, of either end, is to be mapped by the other.
+func (ep *endpoint) maps(h btl.MemHandle) bool {
+	return h.B>>handleBits != 0 && ep.unmapped < mapTrials && !ep.m.shm.InProcess()
+}
+
+// mapRemote gives the address, in this process, of n bytes at addr of the peer, in its memory of that number; nil when that cannot be mapped,
+// and there may be another way to it.
+func (ep *endpoint) mapRemote(number uint32, addr uint64, n int64) (unsafe.Pointer, error) {
+	if ep.peer == nil {
+		return nil, nil
 	}
-	at, err := ep.source(t)
-	if err != nil {
-		return true, err
+	mem, err := ep.peer.Memory(ep.m.shm, number, addr, n)
+	switch {
+	case err == nil:
+		return mem, nil
+	case errors.Is(err, os.ErrProcessDone):
+		return nil, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
 	}
-	theirs, err := ep.peer.Memory(ep.m.shm, uint32(number), at.there, t.N)
-	if errors.Is(err, os.ErrProcessDone) {
-		return true, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
+	ep.unmapped++
+	ep.m.sayUnmapped(err)
+	return nil, nil
+}
+
+func (m *module) sayUnmapped(err error) {
+	m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not read directly, but as other memory: %v", err))
+}
+
+// count counts a transfer of which this end needs no system call.
+func (ep *endpoint) count(at source, n int64) {
+	if at.mapped {
+		ep.m.mapped++
+		ep.m.mappedBytes += uint64(n)
 	}
-	if err != nil {
-		ep.unmapped++
-		ep.m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not read directly, but as other memory: %v", err))
-		return false, nil
-	}
-	from, to := theirs, t.Local
-	if call != unix.SYS_PROCESS_VM_READV {
-		from, to = to, from
-	}
-	copyPieces(to, from, t.N)
-	ep.m.mapped++
-	ep.m.mappedBytes += uint64(t.N)
-	return true, nil
 }
 
 // copyPieces copies n bytes in pieces: the runtime cannot stop a goroutine inside one.

@@ -146,17 +146,18 @@ func (p *producer) commit(slot unsafe.Pointer, w uint64, end uint64) {
 
 // consumer is the receiving end.
 type consumer struct {
-	box   unsafe.Pointer
-	slots unsafe.Pointer
-	data  unsafe.Pointer
-	mask  uint32
-	pos   uint32
-	told  uint32 // head as last published
-	size  uint32
-	owed  uint32 // data bytes consumed since
-	peer  int
-	rank  *shm.Peer // the same, once it has asked for help
-	st    stream    // the payload that is being read
+	box      unsafe.Pointer
+	slots    unsafe.Pointer
+	data     unsafe.Pointer
+	mask     uint32
+	pos      uint32
+	told     uint32 // head as last published
+	size     uint32
+	owed     uint32 // data bytes consumed since
+	peer     int
+	rank     *shm.Peer // the same, once it has asked for help
+	unmapped int       // times that its memory could not be mapped for that
+	st       stream    // the payload that is being read
 }
 
 func (c *consumer) init(box unsafe.Pointer, g geometry, peer int) {

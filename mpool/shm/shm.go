@@ -116,16 +116,7 @@ func (p *pool) Map(peer int, h mpool.Handle) (*core.Region, error) {
 		}
 		return q.MapMemory(p.d, uint32(h.A), uint32(h.B))
 	}
-	number, n := uint32(h.B>>numberShift), int64(h.B&(1<<numberShift-1))
-	mem, err := q.Memory(p.d, number, h.A, n)
-	if err != nil {
-		return nil, err
-	}
-	whole, err := q.MapMemory(p.d, number, 0)
-	if err != nil {
-		return nil, err
-	}
-	return core.NewRegion(core.RegionPeer, mem, n, func(unsafe.Pointer, int64) error { return whole.Unref() }), nil
+	return q.MapPart(p.d, uint32(h.B>>numberShift), h.A, int64(h.B&(1<<numberShift-1)))
 }
 
 // Close implements mpool.Pool.

@@ -261,7 +261,9 @@ func (o *module) prepare(s *sendReq, buf core.Buffer, l *limits, h0, h1 uint64) 
 			}
 		}
 	} else if s.proto == protoRndv && s.offerShared(buf, contiguous, l) {
-		s.proto = protoRget
+		if s.proto = protoRget; l.shared > 0 && s.total >= l.shared && l.wish != protoRget {
+			s.proto = protoCoop
+		}
 	}
 	switch s.proto {
 	case protoRget, protoCoop:
