@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
@@ -37,7 +38,7 @@ func (i *Instance) startAsync(o *mpiOptions) error {
 	}
 	if mode == progress.AsyncCore || i.shared == nil || local == 0 { // agents of goroutine ranks share one, as they are brief
 		i.widened = true
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		widen(1)
 	}
 	if err := i.engine.StartAsync(mode, o.AsyncInterval, cpu); err != nil {
 		i.stopAsync()
@@ -51,6 +52,16 @@ func (i *Instance) stopAsync() {
 	i.engine.StopAsync()
 	if i.widened {
 		i.widened = false
-		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)-1))
+		widen(-1)
 	}
+}
+
+// processors guards the number of processors of the Go scheduler, which all instances of the process share, between a look and a change.
+var processors sync.Mutex
+
+// widen changes that number.
+func widen(by int) {
+	processors.Lock()
+	runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)+by))
+	processors.Unlock()
 }
