@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestShare: fragments of any sizes are shared out by weight, to within what a fragment weighs, for however long.
+// TestShare: fragments of any sizes are shared out by weight, for however long, to within a fragment of each path: one that has hardly
+// any weight may have taken a large one, and is then ahead of the others.
 func TestShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 400_000), 2, 5).Draw(t, "weights")
@@ -38,7 +39,7 @@ func TestShare(t *testing.T) {
 		for i, w := range weights {
 			want := all * float64(w) / float64(total)
 			// The cost of a byte is rounded down, by at most 1/1024.
-			if off := carried[i] - want; off > 2*most+want/300 || off < -2*most-want/300 {
+			if off, room := carried[i]-want, float64(len(weights)*most)+want/300; off > room || off < -room {
 				t.Fatalf("path %d of weight %d carried %.0f of %.0f bytes, want %.0f", i, w, carried[i], all, want)
 			}
 		}
