@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
@@ -37,7 +38,7 @@ func (i *Instance) startAsync(o *mpiOptions) error {
 	}
 	if mode == progress.AsyncCore || i.shared == nil || local == 0 { // agents of goroutine ranks share one, as they are brief
 		i.widened = true
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		processors.widen(1)
 	}
 	if err := i.engine.StartAsync(mode, o.AsyncInterval, cpu); err != nil {
 		i.stopAsync()
@@ -51,6 +52,20 @@ func (i *Instance) stopAsync() {
 	i.engine.StopAsync()
 	if i.widened {
 		i.widened = false
-		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)-1))
+		processors.widen(-1)
 	}
+}
+
+// gomaxprocs is the number of processors of the Go scheduler, of which there is one for all instances of the process.
+type gomaxprocs struct {
+	mu sync.Mutex // between a look and a change
+}
+
+var processors = gomaxprocs{mu: sync.Mutex{}}
+
+// widen changes the number.
+func (p *gomaxprocs) widen(by int) {
+	p.mu.Lock()
+	runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)+by))
+	p.mu.Unlock()
 }

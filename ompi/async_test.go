@@ -125,6 +125,41 @@ func TestAsyncProcessors(t *testing.T) {
 	}
 }
 
+// TestAsyncProcessorsOfMany: jobs that begin and end at once do not lose or keep each other's processors.
+func TestAsyncProcessorsOfMany(t *testing.T) {
+	procs := runtime.GOMAXPROCS(0)
+	if err := threads(8, func(int) error {
+		for range 4 {
+			if err := ompi.Run(context.Background(), 1, func(*ompi.Comm) error { return nil }, ompi.WithParam("mpi_async_progress", "agent")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if got := runtime.GOMAXPROCS(0); got != procs {
+		t.Errorf("GOMAXPROCS %d after the end, was %d", got, procs)
+		runtime.GOMAXPROCS(procs)
+	}
+}
+
+// TestAsyncPanic: an operator that panics while the agent carries out a collective ends the job and not the process, once the program
+// asks for the outcome.
+func TestAsyncPanic(t *testing.T) {
+	bad := ompi.NewOp(true, func(in, inout []int64) { panic("in the operator") })
+	err := ompi.Run(context.Background(), 2, func(world *ompi.Comm) error {
+		x, sum := int64(1), int64(0)
+		req := world.Iallreduce(ompi.Value(&x), ompi.Value(&sum), bad)
+		compute(func() bool { return false }, alone) // the agent meets the operator meanwhile
+		_, err := req.Wait()
+		return err
+	}, ompi.WithParam("mpi_async_progress", "agent"))
+	if err == nil || !strings.Contains(err.Error(), "in the operator") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestAsyncAborted: agents end also with a job that fails.
 func TestAsyncAborted(t *testing.T) {
 	before := runtime.NumGoroutine()

@@ -264,6 +264,7 @@ func noRoom(op string, reqs []Request, n int) error {
 }
 
 func waitAllStatus(reqs []Request, st []Status) error {
+	driveAll(reqs)
 	settle(reqs)
 	var errs []error
 	for n := range reqs {

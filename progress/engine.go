@@ -181,10 +181,7 @@ func (e *Engine) Stats() Stats {
 // Poll makes one pass. The caller holds the token.
 func (e *Engine) Poll() int {
 	e.fds.keepBell = atomic.LoadUint32(&e.driving) == callerDrives
-	n := e.pass()
-	e.fds.keepBell = false
-	e.stats.Events += uint64(n)
-	return n
+	return e.beside(e.pass())
 }
 
 // PollAll makes one pass that also looks at file descriptors and timers. The caller holds the token.
@@ -194,8 +191,17 @@ func (e *Engine) PollAll() int {
 	if e.fds.live != 0 {
 		n += e.fds.poll()
 	}
+	return e.beside(n)
+}
+
+// beside ends a pass of who is perhaps not the driver. A driver that sleeps is woken by what was found: the descriptor that should wake
+// it may have been emptied here, and what it told of have come after this pass had looked there.
+func (e *Engine) beside(n int) int {
 	e.fds.keepBell = false
-	e.stats.Events += uint64(n)
+	if n != 0 {
+		e.stats.Events += uint64(n)
+		e.Wake()
+	}
 	return n
 }
 

@@ -135,8 +135,9 @@ func (e *Engine) sleep(c Cond, show bool) {
 	}
 	if n != 0 {
 		e.stats.Events += uint64(n)
-	} else if !c.Done() && e.want.Load() == 0 && e.busy.Load() == 0 && e.asleep.Load() == how {
-		// Had it rung meanwhile, the poll above would have swallowed the ring.
+	} else if !c.Done() && !e.dirty && e.want.Load() == 0 && e.busy.Load() == 0 && e.asleep.Load() == how {
+		// Had it rung meanwhile, the poll above would have swallowed the ring. Nor may something have been completed by a poller
+		// that does not count it: nobody would tell those that are parked.
 		e.stats.Sleeps++
 		timeout := e.untilTimer()
 		e.mu.Unlock()

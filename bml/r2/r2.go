@@ -4,6 +4,7 @@ package r2
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,11 @@ func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
 	}
 	if len(plans) > 0 {
 		m.inject = inject.New(env, plans, m.opts.InjectSeed)
+	}
+	for _, name := range slices.Sorted(maps.Keys(plans)) {
+		if !slices.ContainsFunc(modules, func(mod btl.Module) bool { return mod.Name() == name }) {
+			env.Upcalls.Say("bml_r2_inject_"+name, fmt.Sprintf("bml r2: bml_r2_inject puts faults into the messages of btl %s, which is not in use", name))
+		}
 	}
 	return m, nil
 }

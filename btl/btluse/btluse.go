@@ -36,7 +36,8 @@ type Config struct {
 	Job      rte.Job
 	Registry *mca.Registry
 	Params   *mca.Params
-	// Handlers get the active messages, by tag, with the token held by whoever drives the engine.
+	// Handlers get the active messages, by tag, with the token held by whoever drives the engine. They must not call Send or Wait,
+	// which may wait for what only the driver does: they note what came, and who waits for it goes on.
 	Handlers map[btl.Tag]btl.Handler
 	// SleepAfter is how long a wait polls before it sleeps; 0: for ever.
 	SleepAfter time.Duration
@@ -154,6 +155,9 @@ func (s *Session) connect() {
 
 // Peer is the way to a rank. The error says, BTL by BTL, why there is none.
 func (s *Session) Peer(rank int) (*Peer, error) {
+	if rank < 0 || rank >= len(s.peers) {
+		return nil, fmt.Errorf("btluse: rank %d of a job of %d ranks", rank, len(s.peers))
+	}
 	p := &s.peers[rank]
 	if p.Endpoint != nil {
 		return p, nil

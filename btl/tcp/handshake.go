@@ -42,7 +42,7 @@ type conn struct {
 	hello     [helloSize]byte // as sent by the initiator
 	challenge [helloSize]byte // as sent by the acceptor, without HMAC
 	peer      hello           // what the peer said of itself
-	vouch     bool            // what this side said of vouching
+	vouch     bool            // whether this side asked for vouching, of link 0: who opens others has agreed by then
 	timer     *progress.Timer
 }
 
@@ -220,8 +220,11 @@ func (c *conn) greeting(to, link int) hello {
 	}
 	if ep := c.m.eps[to]; ep != nil {
 		h.vouch = ep.wanted
+		if ep.agreed != 0 {
+			h.vouch = ep.vouched
+		}
 	}
-	c.vouch = h.vouch
+	c.vouch = h.vouch && link == 0
 	rand.Read(h.nonce[:]) // never fails
 	return h
 }

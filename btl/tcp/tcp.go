@@ -52,7 +52,7 @@ type options struct {
 	Exclusivity    int           `mca:"exclusivity" default:"100" min:"0" level:"7" help:"a peer is reached only by the most exclusive of the BTLs that reach it"`
 	ConnectTimeout time.Duration `mca:"connect_timeout" default:"5s" min:"10ms" level:"5" help:"how long an address may take to answer before the next is tried, and a caller to say who it is"`
 	KeepaliveTime  time.Duration `mca:"keepalive_time" default:"60s" min:"0" level:"6" help:"idle time after which the kernel asks whether the peer's host is still there; 0: never"`
-	PeerTimeout    time.Duration `mca:"peer_timeout" default:"0" min:"0" level:"4" help:"time after which a peer that acknowledges nothing is given up, because its host or the network to it is gone; of idle connections in whole seconds, at least 2. It takes the place of keepalive_time. 0: when the kernel gives up, which takes many minutes"`
+	PeerTimeout    time.Duration `mca:"peer_timeout" default:"0" min:"0" level:"4" help:"time after which a peer that acknowledges nothing is given up, because its host or the network to it is gone; at least 200ms; of idle connections in whole seconds, at least 2. It takes the place of keepalive_time. 0: when the kernel gives up, which takes many minutes"`
 
 	frame int64 // maxFrame at start, which peers are told; 0: not yet
 }
@@ -66,6 +66,9 @@ func (o *options) Validate() error {
 		if last := p.first + p.portRange - 1; last > 65535 {
 			return fmt.Errorf("port_min_%s and port_range_%s reach up to port %d, beyond 65535", p.name, p.name, last)
 		}
+	}
+	if o.PeerTimeout > 0 && o.PeerTimeout < leastPeerTimeout {
+		return fmt.Errorf("peer_timeout %v is less than %v, in which the kernel has hardly asked a silent peer again; 0 switches it off", o.PeerTimeout, leastPeerTimeout)
 	}
 	_, err := parseFilter(o.IfInclude)
 	_, err2 := parseFilter(o.IfExclude)

@@ -87,16 +87,22 @@ func (p *patrol) look(l *link, now time.Time) {
 	}
 }
 
+// mostKeepalive is the longest time that Linux takes for a keepalive, in seconds: some nine hours.
+const mostKeepalive = 32767
+
 // keepalive is what the kernel is asked to do about idle connections, in seconds; idle 0: nothing.
 func (o *options) keepalive() (idle, interval, count int) {
 	switch {
 	case o.PeerTimeout > 0:
-		whole := int((o.PeerTimeout + time.Second - 1) / time.Second)
+		whole := min(int((o.PeerTimeout-1)/time.Second)+1, mostKeepalive)
 		idle, interval = max(1, whole/2), max(1, whole/6)
 		return idle, interval, max(1, (whole-idle)/interval)
 	case o.KeepaliveTime > 0:
-		idle = max(1, int(o.KeepaliveTime/time.Second))
+		idle = min(max(1, int(o.KeepaliveTime/time.Second)), mostKeepalive)
 		return idle, max(1, idle/6), 6
 	}
 	return 0, 0, 0
 }
+
+// leastPeerTimeout is as long as the kernel needs to ask again a few times: after less, a peer would be given up for one lost packet.
+const leastPeerTimeout = 200 * time.Millisecond

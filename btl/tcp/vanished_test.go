@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
@@ -75,6 +76,30 @@ func TestKeepalive(t *testing.T) {
 		idle, interval, count := o.keepalive()
 		if got := time.Duration(idle+interval*count) * time.Second; got != c.most {
 			t.Errorf("%+v: given up after %v", c, got)
+		}
+	}
+}
+
+// TestLongTimes: a keepalive longer than the kernel takes is the longest that it takes; a connection is made all the same.
+func TestLongTimes(t *testing.T) {
+	for _, o := range []options{{KeepaliveTime: 24 * time.Hour}, {PeerTimeout: 1000 * time.Hour}, {PeerTimeout: 1<<63 - 1}} {
+		fd, err := newSocket(netip.IPv4Unspecified())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tune(fd, &o); err != nil {
+			t.Errorf("%v, %v: %v", o.KeepaliveTime, o.PeerTimeout, err)
+		}
+		unix.Close(fd)
+	}
+}
+
+// TestShortPeerTimeout: one in which the kernel cannot have asked again is refused.
+func TestShortPeerTimeout(t *testing.T) {
+	for d, ok := range map[time.Duration]bool{0: true, 1: false, 199 * time.Millisecond: false, 200 * time.Millisecond: true} {
+		o := options{PeerTimeout: d, PortMinV4: 1, PortRangeV4: 1, PortMinV6: 1, PortRangeV6: 1}
+		if err := o.Validate(); (err == nil) != ok {
+			t.Errorf("%v: %v", d, err)
 		}
 	}
 }

@@ -109,3 +109,29 @@ func vouch(t *testing.T, seed uint64) {
 		}
 	}
 }
+
+// TestVouchLate: who asks for vouching when link 0 is agreed about does not have it by a later link, of which the acceptor may hear first.
+func TestVouchLate(t *testing.T) {
+	w, sinks := newWorld(t, 2, map[string]string{"btl_tcp_links": "2"}, nil)
+	send(t, w, 0, 1, 0, 10)
+	w.Until(t, "the first message", func() bool { return sinks[1].N == 1 })
+	for i, r := range w.Ranks {
+		r.Do(func() {
+			r.Endpoints[1-i].(btl.Voucher).Vouch()
+			later := conn{m: moduleOf(r)}
+			if h := later.greeting(1-i, 1); h.vouch || later.vouch {
+				t.Errorf("rank %d greets on link 1 with vouch %v, and notes %v", i, h.vouch, later.vouch)
+			}
+			fresh := conn{m: moduleOf(r)}
+			ep := moduleOf(r).eps[1-i]
+			ep.agreed = 0
+			if h := fresh.greeting(1-i, 0); !h.vouch || !fresh.vouch {
+				t.Errorf("rank %d does not ask on link 0", i)
+			}
+			if fresh.greeting(1-i, 1); fresh.vouch {
+				t.Errorf("rank %d, as the acceptor of link 1, has it decide", i)
+			}
+			ep.agreed = 2
+		})
+	}
+}

@@ -95,7 +95,7 @@ func (c *commandLine) asTest(names []string) (err error) {
 	}
 	if names[0] == "limits" {
 		c.limits = true
-		if c.plot != "" || c.goroutines != 0 || c.allocMem || c.params.Range.Given {
+		if c.plot != "" || c.goroutines != 0 || c.allocMem || c.params != (suite.Params{Warmup: -1}) {
 			return errors.New("limits takes no option but --json")
 		}
 		return nil

@@ -56,6 +56,8 @@ func TestParseRefuses(t *testing.T) {
 		"latency --plot a.pdf":          ".svg or .png",
 		"latency --reps 3":              "not defined",
 		"limits -n 2":                   "no option",
+		"limits -i 3":                   "no option",
+		"limits -x 3":                   "no option",
 		"compare":                       "name a test",
 		"compare latency -n 1":          "at least 2 ranks",
 		"compare latency --with impi":   "--with",

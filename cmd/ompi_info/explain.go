@@ -128,16 +128,17 @@ func (e *explanation) ways(reg *mca.Registry, params *mca.Params) ([]way, *bml.E
 		}
 		ways = append(ways, y)
 	}
-	ep := &bml.Endpoint{}
+	ep, unused := &bml.Endpoint{}, "the parameter bml allows no BML that would use it"
 	for _, c := range reg.Components("bml") {
 		if a, ok := c.(bml.Arranger); ok && len(paths) > 0 && params.Selection("bml").Allows(c.Name()) {
 			a.Arrange(ep, paths)
+			unused = "a more exclusive BTL reaches the peer"
 			break
 		}
 	}
 	for i := range ways {
 		if p := ways[i].path; p != nil && !slices.Contains(ep.Bulk, p) {
-			ways[i].why = "a more exclusive BTL reaches the peer"
+			ways[i].why = unused
 		}
 	}
 	return ways, ep

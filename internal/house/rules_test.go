@@ -119,6 +119,7 @@ var shared = map[string]string{
 	"mca.builtin":         "the registry of components",
 	"progress.waiterPool": "memory to reuse, without meaning",
 	"coll/tuned.builtIn":  "the decision table of default.rules, read once: the same whoever asked first",
+	"ompi.processors":     "guards GOMAXPROCS, of which the runtime has one for all instances",
 	"datatype.goTypes":    "types derived from Go types: what is found is the same whoever asked first",
 }
 
