@@ -66,6 +66,9 @@ func (d *Domain) NewMemory(n, align int64) (*Memory, error) {
 		if n > 1<<46-align {
 			return nil, fmt.Errorf("shm: %d bytes: %w", n, unix.ENOMEM)
 		}
+		if err := CheckRoom(n); err != nil {
+			return nil, fmt.Errorf("shm: %w", err)
+		}
 		m := &Memory{d: d, base: alignedHeap(n, max(align, lineSize)), size: n}
 		m.slot, m.gen = d.Register(m.base, n)
 		return m, nil
@@ -111,7 +114,7 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		return nil, fmt.Errorf("shm: sealing shared memory: %w", err)
 	}
-	if err := d.sys.fallocate(fd, 0, 0, size+tailSize); err != nil {
+	if err := d.sys.reserve(fd, size+tailSize); err != nil {
 		return nil, fmt.Errorf("shm: no memory for %d bytes of shared memory: %w", size, err)
 	}
 	var base unsafe.Pointer

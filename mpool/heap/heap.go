@@ -9,6 +9,7 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/mpool"
+	"github.com/ompi-go/ompi-go/shm"
 )
 
 func init() { mca.Register(component{}) }
@@ -46,6 +47,10 @@ func (p *pool) Alloc(n, align int64) (*core.Region, error) {
 	if n > mostHeap || align > mostHeap {
 		p.Failed()
 		return nil, mpool.NoMem(n, errors.New("there is no machine with so much"))
+	}
+	if err := shm.CheckRoom(n + align); err != nil { // make does not fail, it ends the program
+		p.Failed()
+		return nil, mpool.NoMem(n, err)
 	}
 	mem := make([]byte, max(n, 1)+align-1)
 	base := unsafe.Pointer(unsafe.SliceData(mem))
