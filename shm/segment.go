@@ -55,7 +55,9 @@ type kernel struct {
 	fallocate func(fd int, mode uint32, off, n int64) error
 }
 
-func realKernel() *kernel { return &kernel{memfd: unix.MemfdCreate, fallocate: unix.Fallocate} }
+func realKernel() *kernel {
+	return &kernel{memfd: unix.MemfdCreate, fallocate: unix.Fallocate}
+}
 
 func (d *Domain) openSegment() (err error) {
 	d.engine.Lock()
@@ -160,6 +162,9 @@ func (k *kernel) take(top *atomic.Int64, fd int, heap, size, n int64) (int64, er
 		off := top.Load()
 		if off < heap || off > size || off%lineSize != 0 || n > size-off { // peers write top: it is not believed
 			return 0, fmt.Errorf("shm: a shared segment of %d bytes is full; raise shm_segment_size", size)
+		}
+		if err := committable(n); err != nil {
+			return 0, fmt.Errorf("shm: no memory for more of a shared segment: %w", err)
 		}
 		if !top.CompareAndSwap(off, off+n) {
 			continue

@@ -195,7 +195,7 @@ func badArguments(t *testing.T, cfg Config) {
 		n, align int64
 		class    core.ErrorClass
 	}{{-1, 1, core.ErrArg}, {-1 << 63, 1, core.ErrArg}, {1, 0, core.ErrArg}, {1, 3, core.ErrArg}, {1, -64, core.ErrArg},
-		{1 << 60, 1, core.ErrNoMem}, {1<<63 - 1, 64, core.ErrNoMem}, {1, 1 << 61, core.ErrNoMem}} {
+		{1 << 45, 1, core.ErrNoMem}, {1 << 60, 1, core.ErrNoMem}, {1<<63 - 1, 64, core.ErrNoMem}, {1, 1 << 61, core.ErrNoMem}} {
 		if r, err := p.Alloc(c.n, c.align); core.ClassOf(err) != c.class {
 			t.Errorf("%d bytes at multiples of %d: %v, %v; want %v", c.n, c.align, r, err, c.class)
 		}
