@@ -186,3 +186,17 @@ func TestOvertakenDone(t *testing.T) {
 		r.checkBalance(t)
 	}
 }
+
+// TestManyParts: a receiver may ask for many parts while others wait that could not be written, but not for many tiny ones.
+func TestManyParts(t *testing.T) {
+	s := &sendReq{total: 1 << 30, want: -1}
+	for i := range int64(3 * maxSpans) {
+		if !s.ask(flagMore, i*leastSpan, leastSpan) {
+			t.Fatalf("part %d is refused", i)
+		}
+		s.todo = append(s.todo, span{i * leastSpan, (i + 1) * leastSpan})
+	}
+	if s.ask(flagMore, 3*maxSpans*leastSpan, leastSpan-1) {
+		t.Error("a tiny part is taken")
+	}
+}

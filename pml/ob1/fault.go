@@ -187,7 +187,7 @@ func (o *module) CommFailed(c *core.Comm) {
 			if p == nil {
 				continue
 			}
-			for it := p.queue.head; it != nil; {
+			for it := p.queue.head; it != nil && it.list == &p.queue; { // else the peer was found dead, and all has ended
 				next := it.next
 				if it.s != nil && it.s.ch == m {
 					o.out.drop(it)

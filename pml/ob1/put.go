@@ -214,7 +214,7 @@ func (s *sendReq) ask(flags uint8, off, n int64) bool {
 		from = 0
 	}
 	switch {
-	case len(s.todo) == maxSpans, s.underWay == maxSpans, off < from || off > s.total || n > s.total-off,
+	case len(s.todo) >= maxSpans && n < leastSpan, s.underWay == maxSpans, off < from || off > s.total || n > s.total-off,
 		s.want >= 0 && (last || off+n > s.want),
 		last && s.asked.end() > off+n:
 		return false

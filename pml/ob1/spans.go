@@ -6,6 +6,9 @@ type span struct{ off, end int64 }
 // maxSpans bounds how scattered a peer may ask for a message: as many parts as it may have under way.
 const maxSpans = 1024
 
+// leastSpan is how long parts must be of which more may wait to be sent, as many as could not be written: what they take is little beside them.
+const leastSpan = 512
+
 // spans is a set of bytes of a message, as sorted ranges that do not touch.
 type spans struct {
 	list  []span

@@ -53,6 +53,10 @@ func parameters(p *program) (words []string) {
 	set("btl_tcp_links", strconv.Itoa(g.between(1, 3)))
 	set("pml_ob1_send_pipeline_depth", of("1 2 4"))
 	set("pml_ob1_unexpected_bytes", of("64k 1m 64m"))
+	set("pml_ob1_protocol", of("auto auto rndv rget put pipeline coop"))
+	set("pml_ob1_recv_pipeline_depth", of("1 2 4"))
+	set("btl_sm_rdma_pipeline_frag_size", of("100 5000 1048576"))
+	set("btl_sm_rdma_pipeline_send_length", of("0 500 131072"))
 	return words
 }
 
