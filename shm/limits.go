@@ -82,6 +82,21 @@ func available(meminfo []byte) (n int64, ok bool) {
 // commitStep bounds one fallocate: older kernels undo all of it when a signal comes.
 const commitStep = 16 << 20
 
+// commitMuch takes memory for the first n bytes of a file now, as long as there is any: others may be taking theirs.
+func (k *kernel) commitMuch(fd int, n int64) error {
+	for off := int64(0); off < n; {
+		if err := committable(n - off); err != nil {
+			return err
+		}
+		step := min(n-off, roomAsked)
+		if err := k.commit(fd, off, step); err != nil {
+			return err
+		}
+		off += step
+	}
+	return nil
+}
+
 // commit takes memory for n bytes at off of a file now.
 func (k *kernel) commit(fd int, off, n int64) error {
 	for n > 0 {
