@@ -10,7 +10,7 @@ import (
 )
 
 // Memory that peers can map (package mpool) needs no system call to be read or written by them: the handle of a buffer in it names it,
-// beside the address, and the peer maps it once. That also works where process_vm_readv is refused.
+// beside the address, and the peer maps it once. That also works where process_vm_readv is refused. So does a request for help (coop.go).
 //
 // In a handle (help.go) the number of the memory that a buffer lies in stands above the length, 0 for ordinary memory.
 
@@ -44,7 +44,7 @@ func (ep *endpoint) mapRemote(number uint32, addr uint64, n int64) (unsafe.Point
 }
 
 func (m *module) sayUnmapped(err error) {
-	m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not read directly, but as other memory: %v", err))
+	m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not mapped, but copied as other memory is: %v", err))
 }
 
 // count counts a transfer of which this end needs no system call.
