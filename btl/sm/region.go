@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/shm"
 )
 
 // Memory that peers can map (package mpool) needs no system call to be read or written by them: the handle of a buffer in it names it,
@@ -38,7 +39,9 @@ func (ep *endpoint) mapRemote(number uint32, addr uint64, n int64) (unsafe.Point
 	case errors.Is(err, os.ErrProcessDone):
 		return nil, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
 	}
-	ep.unmapped++
+	if !errors.Is(err, shm.ErrManyMapped) {
+		ep.unmapped++
+	}
 	ep.m.sayUnmapped(err)
 	return nil, nil
 }
