@@ -35,9 +35,6 @@ func RoomFor(n int64) error {
 	if n < roomAsked {
 		return nil
 	}
-	if err := committable(n); err != nil {
-		return err
-	}
 	p, err := unix.MmapPtr(-1, 0, nil, uintptr(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err == nil {
 		err = unix.MunmapPtr(p, uintptr(n))
@@ -60,7 +57,7 @@ func committable(n int64) error {
 		return nil // nobody knows
 	}
 	if most, ok := available(b); ok && n > most {
-		return fmt.Errorf("shm: %d bytes of memory, where %d are available: %w", n, most, unix.ENOMEM)
+		return fmt.Errorf("shm: %d bytes of shared memory, where %d are available: %w", n, most, unix.ENOMEM)
 	}
 	return nil
 }
@@ -85,15 +82,24 @@ func available(meminfo []byte) (n int64, ok bool) {
 // commitStep bounds one fallocate: older kernels undo all of it when a signal comes.
 const commitStep = 16 << 20
 
-// commit takes memory for n bytes at off of a file now. Several ranks may do so at once, after each has found the same room: so it looks
-// again now and then.
-func (k *kernel) commit(fd int, off, n int64) error {
-	for from := off; n > 0; {
-		if (off-from)%roomAsked == 0 {
-			if err := committable(n); err != nil {
-				return err
-			}
+// commitMuch takes memory for the first n bytes of a file now, as long as there is any: others may be taking theirs.
+func (k *kernel) commitMuch(fd int, n int64) error {
+	for off := int64(0); off < n; {
+		if err := committable(n - off); err != nil {
+			return err
 		}
+		step := min(n-off, roomAsked)
+		if err := k.commit(fd, off, step); err != nil {
+			return err
+		}
+		off += step
+	}
+	return nil
+}
+
+// commit takes memory for n bytes at off of a file now.
+func (k *kernel) commit(fd int, off, n int64) error {
+	for n > 0 {
 		step := min(n, commitStep)
 		err := k.fallocate(fd, 0, off, step)
 		if errors.Is(err, unix.EINTR) {

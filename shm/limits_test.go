@@ -57,4 +57,18 @@ func TestCommit(t *testing.T) {
 	if err := k.commit(0, 7, 3*commitStep+5); err != nil || got != 3*commitStep+5 {
 		t.Errorf("%d bytes, %v", got, err)
 	}
+	got, k.fallocate = 0, func(_ int, _ uint32, off, n int64) error {
+		if off != got || n > commitStep {
+			t.Fatalf("[%d,+%d) behind %d bytes", off, n, got)
+		}
+		got += n
+		return nil
+	}
+	if err := k.commitMuch(0, 2*roomAsked+9); err == nil && got != 2*roomAsked+9 {
+		t.Errorf("%d bytes", got)
+	}
+	got = 0
+	if err := k.commitMuch(0, 1<<62); err == nil || got != 0 {
+		t.Errorf("2^62 bytes: %d, %v", got, err)
+	}
 }

@@ -101,9 +101,6 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	if err := withinFileLimit(size + tailSize); err != nil {
 		return nil, err
 	}
-	if err := committable(size); err != nil {
-		return nil, err
-	}
 	fd, err := d.sys.memfd("ompi-go-mem", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if errors.Is(err, unix.EMFILE) {
 		return nil, tooManyFiles(err)
@@ -125,7 +122,7 @@ func (d *Domain) mapMemory(n, align int64) (m *Memory, err error) {
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		return nil, fmt.Errorf("shm: sealing shared memory: %w", err)
 	}
-	if err := d.sys.commit(fd, 0, size+tailSize); err != nil {
+	if err := d.sys.commitMuch(fd, size+tailSize); err != nil {
 		return nil, fmt.Errorf("shm: no memory for %d bytes of shared memory: %w", size, err)
 	}
 	var base unsafe.Pointer

@@ -27,7 +27,7 @@ func (p *Peer) attachMemory(d *Domain, number uint32) (*mapping, error) {
 		err = p.sweep(d)
 	}
 	if d.mapped >= mappingsMax {
-		return nil, fmt.Errorf("shm: memory %d of rank %d: %d pieces of memory of peers are mapped already, and a process cannot have many more mappings (vm.max_map_count); fewer and larger pieces do with less", number, p.Rank, d.mapped)
+		return nil, fmt.Errorf("shm: memory %d of rank %d: %w", number, p.Rank, ErrManyMapped)
 	}
 	m, e := d.openMemory(p, number)
 	if e != nil {
@@ -57,6 +57,9 @@ const (
 	// the program.
 	mappingsMax = 1 << 14
 )
+
+// ErrManyMapped: other memory of the peer may be mapped still, and this later.
+var ErrManyMapped = fmt.Errorf("%d pieces of memory of peers are mapped already, and a process cannot have many more mappings (vm.max_map_count); fewer and larger pieces do with less", mappingsMax)
 
 // sweep lets go of what the peer has freed.
 func (p *Peer) sweep(d *Domain) error {

@@ -240,7 +240,10 @@ func (m *module) mapLocal(h *help, off, n int64) unsafe.Pointer {
 	mem, err := h.peer.Memory(m.shm, h.number, h.local+uint64(off), n)
 	if err != nil {
 		h.number = 0
-		if h.c.unmapped++; !errors.Is(err, os.ErrProcessDone) {
+		if !errors.Is(err, shm.ErrManyMapped) {
+			h.c.unmapped++
+		}
+		if !errors.Is(err, os.ErrProcessDone) {
 			m.sayUnmapped(err)
 		}
 		return nil

@@ -7,10 +7,11 @@ import (
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/shm"
 )
 
 // Memory that peers can map (package mpool) needs no system call to be read or written by them: the handle of a buffer in it names it,
-// beside the address, and the peer maps it once. That also works where process_vm_readv is refused.
+// beside the address, and the peer maps it once. That also works where process_vm_readv is refused. So does a request for help (coop.go).
 //
 // In a handle (help.go) the number of the memory that a buffer lies in stands above the length, 0 for ordinary memory.
 
@@ -38,13 +39,15 @@ func (ep *endpoint) mapRemote(number uint32, addr uint64, n int64) (unsafe.Point
 	case errors.Is(err, os.ErrProcessDone):
 		return nil, fmt.Errorf("process %d of rank %d has ended", ep.peer.PID(), ep.proc.Rank)
 	}
-	ep.unmapped++
+	if !errors.Is(err, shm.ErrManyMapped) {
+		ep.unmapped++
+	}
 	ep.m.sayUnmapped(err)
 	return nil, nil
 }
 
 func (m *module) sayUnmapped(err error) {
-	m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not read directly, but as other memory: %v", err))
+	m.env.Upcalls.Say("sm-map", fmt.Sprintf("memory of AllocMem is not mapped, but copied as other memory is: %v", err))
 }
 
 // count counts a transfer of which this end needs no system call.
