@@ -50,6 +50,11 @@ func (i *Instance) startAsync(o *mpiOptions) error {
 // stopAsync ends what startAsync began, and may be called in any case.
 func (i *Instance) stopAsync() {
 	i.engine.StopAsync()
+	i.narrow()
+}
+
+// narrow gives back the agent's processor.
+func (i *Instance) narrow() {
 	if i.widened {
 		i.widened = false
 		processors.widen(-1)

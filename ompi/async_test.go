@@ -160,6 +160,33 @@ func TestAsyncPanic(t *testing.T) {
 	}
 }
 
+// TestAsyncDescriptors: jobs with agents leave no descriptor behind, whether they end well or not.
+func TestAsyncDescriptors(t *testing.T) {
+	open := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	once := func(fail bool) {
+		_ = ompi.Run(context.Background(), 2, func(world *ompi.Comm) error {
+			if fail && world.Rank() == 1 {
+				return errors.New("boom")
+			}
+			return world.Barrier()
+		}, ompi.WithParam("mpi_async_progress", "agent"), ompi.WithParam("btl", "self,tcp"))
+	}
+	once(false) // the runtime's own are open from now on
+	before := open()
+	for k := range 10 {
+		once(k%2 == 0)
+	}
+	if after := open(); after > before {
+		t.Errorf("%d descriptors, %d before", after, before)
+	}
+}
+
 // TestAsyncAborted: agents end also with a job that fails.
 func TestAsyncAborted(t *testing.T) {
 	before := runtime.NumGoroutine()

@@ -49,6 +49,7 @@ type Instance struct {
 	bsend      bsendBuffer
 	finalizing atomic.Bool
 	finalized  atomic.Bool
+	wedged     atomic.Bool                // see localJob.inquire
 	fatal      atomic.Pointer[core.Error] // the instance is cancelled
 	ops        pendingOps
 	watches    sync.Pool // of *watch
@@ -337,7 +338,11 @@ func (i *Instance) cancel(err *core.Error) {
 		return
 	}
 	i.engine.Alarm()
-	i.engine.Lock()
+	for !i.engine.LockFor(wedgedAfter / 4) {
+		if i.wedged.Load() {
+			return
+		}
+	}
 	i.mu.Lock()
 	for c := range i.comms {
 		c.c.SetFault(&core.Fault{Err: err, Fatal: true})

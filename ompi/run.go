@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/progress"
@@ -111,6 +112,11 @@ func Run(ctx context.Context, n int, body func(world *Comm) error, opts ...Optio
 	close(over)
 	<-watch
 	for _, i := range j.ranks { // ranks that failed have not finalized
+		if i != nil && i.wedged.Load() {
+			i.engine.Abandon()
+			i.narrow()
+			continue
+		}
 		if i != nil && i.finalized.CompareAndSwap(false, true) {
 			_ = i.teardown() // the failure is the error to tell
 			_ = i.writeTrace()
@@ -205,7 +211,9 @@ func (j *localJob) rank(_ context.Context, r int) {
 			return
 		}
 		if p := recover(); p != nil {
-			j.fail(r, 2, &core.Error{Class: ErrProcAborted, Op: "Run", Peer: r, Index: -1, Err: fmt.Errorf("panic in rank %d: %v\n%s", r, p, debug.Stack())})
+			stack := debug.Stack()
+			j.inquire(r)
+			j.fail(r, 2, &core.Error{Class: ErrProcAborted, Op: "Run", Peer: r, Index: -1, Err: fmt.Errorf("panic in rank %d: %v\n%s", r, p, stack)})
 			return
 		}
 		// Goexit: Abort has spoken already; a body that calls runtime.Goexit itself has not.
@@ -233,6 +241,25 @@ func (j *localJob) rank(_ context.Context, r int) {
 		j.fail(r, exitCode(err), asError(err, r))
 	}
 	normal = true
+}
+
+// wedgedAfter is how long the token of a rank that has panicked must be taken for it to be gone.
+const wedgedAfter = time.Second
+
+// inquire finds out whether the panic of a rank came in the middle of an operation, such as one on memory that there is not, and has left
+// the engine's token taken for ever. Then nobody touches the instance any more: what it was doing is half done.
+func (j *localJob) inquire(r int) {
+	j.mu.Lock()
+	i := j.ranks[r]
+	j.mu.Unlock()
+	if i == nil {
+		return
+	}
+	if i.engine.LockFor(wedgedAfter) {
+		i.engine.Unlock()
+		return
+	}
+	i.wedged.Store(true)
 }
 
 func (j *localJob) abortReason(r int) error {

@@ -14,9 +14,9 @@ import (
 // drives beside them. Every outcome goes to one goroutine, and all come back.
 func TestSharedRequests(t *testing.T) {
 	for _, mode := range []string{"none", "agent"} {
-		for _, sleep := range []string{"20ms", "1us"} {
-			t.Run(mode+" "+sleep, func(t *testing.T) {
-				job(t, 4, sharedRequests, ompi.WithParam("mpi_async_progress", mode), ompi.WithParam("mpi_sleep_after", sleep))
+		for _, c := range [][2]string{{"sm", "20ms"}, {"sm", "1us"}, {"tcp", "1us"}} {
+			t.Run(mode+" "+c[0]+" "+c[1], func(t *testing.T) {
+				job(t, 4, sharedRequests, ompi.WithParam("mpi_async_progress", mode), ompi.WithParam("btl", "self,"+c[0]), ompi.WithParam("mpi_sleep_after", c[1]))
 			})
 		}
 	}

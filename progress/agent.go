@@ -187,7 +187,7 @@ func (a *agent) leave() {
 func (a *agent) again() bool {
 	e := a.e
 	for !e.mu.TryLock() {
-		if atomic.LoadUint32(&e.driving) != agentDrives {
+		if atomic.LoadUint32(&e.driving) != agentDrives || e.lost.Load() {
 			return false
 		}
 		runtime.Gosched()

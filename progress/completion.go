@@ -7,7 +7,7 @@ import (
 )
 
 // Cond is what a goroutine waits for. Done is called from whichever goroutine drives the engine, after every pass that found
-// something and before sleeping; it must be cheap, and once true it must stay true.
+// something and before sleeping, and by who parks, without the token; it must be cheap, and once true it must stay true.
 type Cond interface{ Done() bool }
 
 // Mark is how far a Cond has looked, for the next look: any goroutine may write it, and who misses that looks at more. Writing it

@@ -99,7 +99,8 @@ type Engine struct {
 	sleepAfter time.Duration
 	closed     bool
 	alarm      atomic.Bool
-	agent      *agent // of asynchronous progress, or nil; changed with both token and wmu held
+	lost       atomic.Bool // see Abandon
+	agent      *agent      // of asynchronous progress, or nil; changed with both token and wmu held
 }
 
 // housekeeping is how many passes lie between looks at timers and quiet file descriptors: rare enough that an
