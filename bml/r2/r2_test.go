@@ -125,3 +125,21 @@ func TestDrop(t *testing.T) {
 		t.Errorf("no way: %v", err)
 	}
 }
+
+// TestInjectUnknown: faults for a BTL that is not there are no test of anything.
+func TestInjectUnknown(t *testing.T) {
+	for text, want := range map[string]string{"tpc:drop=1%": `there is no btl "tpc"`, "a:dup=1%;b:dup=1%": `there is no btl "b"`} {
+		reg, err := mca.NewRegistry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		params, err := mca.Load(reg, mca.Input{Settings: []mca.Setting{mca.CommandLine("bml_r2_inject", text)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = component{}.Open(&btl.Env{Params: params, Procs: []*core.Proc{{}}}, []btl.Module{&fake{name: "a"}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
