@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestShare: fragments of any sizes are shared out by weight, for however long, to within a fragment of each path: one that has hardly
-// any weight may have taken a large one, and is then ahead of the others.
+// TestShare: fragments of any sizes are shared out by weight, to within a fragment for each path, for however long.
 func TestShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 400_000), 2, 5).Draw(t, "weights")

@@ -47,6 +47,9 @@ func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNames(plans, env, modules); err != nil {
+		return nil, err
+	}
 	if len(plans) > 0 {
 		m.inject = inject.New(env, plans, m.opts.InjectSeed)
 	}
@@ -56,6 +59,25 @@ func (component) Open(env *btl.Env, modules []btl.Module) (bml.Manager, error) {
 		}
 	}
 	return m, nil
+}
+
+// checkNames refuses faults for BTLs that nobody can use here: a test that puts no faults in would prove nothing.
+func checkNames(plans map[string]inject.Plan, env *btl.Env, modules []btl.Module) error {
+	var names []string
+	for _, m := range modules {
+		names = append(names, m.Name())
+	}
+	for _, c := range env.Params.Components("btl") { // also those that did not open, of which Refused tells
+		names = append(names, c.Name())
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range slices.Sorted(maps.Keys(plans)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("parameter bml_r2_inject: there is no btl %q, or the parameter btl excludes it; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }
 
 type key struct {

@@ -9,7 +9,6 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
-	"github.com/ompi-go/ompi-go/progress"
 )
 
 // fake is a module that reaches all processes, or none.
@@ -127,30 +126,20 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// said is what the user is told.
-type said struct {
-	btl.Upcalls
-	text []string
-}
-
-func (s *said) Say(_, message string) { s.text = append(s.text, message) }
-
-// TestInjectNobody: faults for a BTL that is not in use, perhaps a slip of the pen, are told of.
-func TestInjectNobody(t *testing.T) {
-	reg, err := mca.NewRegistry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	params, err := mca.Load(reg, mca.Input{Environ: []string{"OMPI_MCA_bml_r2_inject=tpc:drop=1%;a:dup=1%"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &said{}
-	e := progress.New(progress.Config{Cores: 1, LocalRanks: 1})
-	if _, err := (component{}).Open(&btl.Env{Params: params, Engine: e, Upcalls: s}, []btl.Module{&fake{name: "a"}}); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.text) != 1 || !strings.Contains(s.text[0], "btl tpc, which is not in use") {
-		t.Errorf("said %q", s.text)
+// TestInjectUnknown: faults for a BTL that is not there are no test of anything.
+func TestInjectUnknown(t *testing.T) {
+	for text, want := range map[string]string{"tpc:drop=1%": `there is no btl "tpc"`, "a:dup=1%;b:dup=1%": `there is no btl "b"`} {
+		reg, err := mca.NewRegistry()
+		if err != nil {
+			t.Fatal(err)
+		}
+		params, err := mca.Load(reg, mca.Input{Settings: []mca.Setting{mca.CommandLine("bml_r2_inject", text)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = component{}.Open(&btl.Env{Params: params, Procs: []*core.Proc{{}}}, []btl.Module{&fake{name: "a"}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }

@@ -130,7 +130,7 @@ func (l *link) ended(err error) {
 		what = fmt.Sprintf("nothing was heard of it for %v (btl_tcp_peer_timeout): its host or the network to it is gone", t)
 	}
 	if dead {
-		what = "the connection ended without BYE, so the process has died or was killed"
+		what = "the connection ended without BYE, so the process has died or was killed, or somebody cut the connection"
 		if l.ep.vouched {
 			what = "the connection ended without BYE"
 		}

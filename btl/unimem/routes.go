@@ -12,12 +12,14 @@ type routes struct {
 	dev   *unimem.Device
 	peer  *unimem.Peer
 	cache rcache.Cache // nil: none
+	plain rcache.Stats // without one
 }
 
 // way is a registration in use.
 type way struct {
 	route unimem.Route
 	kept  *rcache.Registration // nil: it is not the cache's
+	n     int64                // then: its bytes
 }
 
 func (m *module) newRoutes(p *unimem.Peer) (r routes, err error) {
@@ -33,13 +35,23 @@ func (m *module) newRoutes(p *unimem.Peer) (r routes, err error) {
 func (r *routes) acquire(off, n int64) (way, error) {
 	if r.cache == nil {
 		route, err := r.dev.Register(r.peer, off, n)
-		return way{route: route}, err
+		s := &r.plain
+		s.Misses++
+		if err != nil {
+			s.Failures++
+			return way{}, err
+		}
+		s.Made++
+		s.MadeBytes += uint64(n)
+		s.Entries++
+		s.Bytes += n
+		return way{route: route, n: n}, nil
 	}
 	reg, err := r.cache.Acquire(uintptr(off), n, nil)
 	if err != nil {
 		return way{}, err
 	}
-	return way{unimem.RouteOf(reg.Handle), reg}, nil
+	return way{route: unimem.RouteOf(reg.Handle), kept: reg}, nil
 }
 
 func (r *routes) release(w *way) {
@@ -47,6 +59,8 @@ func (r *routes) release(w *way) {
 		r.cache.Release(w.kept)
 	} else {
 		r.dev.Deregister(w.route)
+		r.plain.Entries--
+		r.plain.Bytes -= w.n
 	}
 	*w = way{}
 }

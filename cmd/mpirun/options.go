@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ompi-go/ompi-go/mca"
 )
 
@@ -103,8 +105,8 @@ func flagTable() []flagSpec {
 				if err != nil {
 					return err
 				}
-				if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-					return fmt.Errorf("%s: there is no such folder", filepath.Dir(file))
+				if err := writable(file); err != nil {
+					return err
 				}
 				o.settings = append(o.settings, mca.CommandLine("mpi_trace_file", file))
 				return nil
@@ -253,4 +255,25 @@ func usage() string {
 	b.WriteString("\nAccepted, though not needed: --oversubscribe, --allow-run-as-root, --host localhost.\n" +
 		"\nThe exit status is that of the rank that failed first (128+N if signal N killed it), 124 after --timeout.\n")
 	return b.String()
+}
+
+// writable finds out before a long job, and not behind it, that file cannot be written. It does not make it.
+func writable(file string) error {
+	folder := filepath.Dir(file)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s: there is no such folder", folder)
+	}
+	switch info, err := os.Stat(file); {
+	case err != nil: // it will be made
+		if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
+			return fmt.Errorf("%s: no file can be written there: %w", folder, err)
+		}
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file", file)
+	default:
+		if err := unix.Access(file, unix.W_OK); err != nil {
+			return fmt.Errorf("%s: it cannot be written: %w", file, err)
+		}
+	}
+	return nil
 }

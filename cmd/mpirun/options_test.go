@@ -106,6 +106,7 @@ func TestParseArgsErrors(t *testing.T) {
 		"--map-by core p":             "unknown option --map-by",
 		"-genv A 1 p":                 "unknown option -genv: a variable is set by -x NAME=VALUE",
 		"--trace /no/such/folder/f p": "there is no such folder",
+		"--trace . p":                 "is a folder; name a file",
 	} {
 		o, err := parseArgs(strings.Fields(args))
 		if e, ok := errors.AsType[*usageError](err); !ok || !strings.Contains(e.msg, want) {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/compare"
@@ -52,6 +53,9 @@ func parse(args []string) (*commandLine, error) {
 		flags.BoolVar(&c.allocMem, "alloc-mem", false, "")
 	}
 	names, err := positional(flags, args)
+	if slices.Contains(args, "--mca") {
+		return nil, errors.New("--mca is an option of mpirun and stands before ompi-bench; with -n set OMPI_MCA_NAME=VALUE in the environment")
+	}
 	if err != nil {
 		return nil, err
 	}

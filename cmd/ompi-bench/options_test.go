@@ -55,6 +55,7 @@ func TestParseRefuses(t *testing.T) {
 		"latency -n 0":                  "at least one rank",
 		"latency --plot a.pdf":          ".svg or .png",
 		"latency --reps 3":              "not defined",
+		"latency -n 2 --mca btl self":   "OMPI_MCA_NAME=VALUE",
 		"limits -n 2":                   "no option",
 		"limits -i 3":                   "no option",
 		"limits -x 3":                   "no option",

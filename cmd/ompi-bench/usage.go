@@ -35,6 +35,7 @@ func usage() string {
             Without -i there are fewer where one size would take more than 2 seconds
   -n        ranks as goroutines of this process; without it the ranks are those of the launcher, such as mpirun.
             compare needs no launcher and starts N ranks of each side (default 2)
+  Parameters are those of the job: mpirun --mca NAME VALUE before ompi-bench, or OMPI_MCA_NAME=VALUE in the environment
   --alloc-mem  buffers of AllocMem, which the ranks of a host map
   --with    whom to compare with (default openmpi,mpich); one that is not installed is left out
   --reps    interleaved repetitions (default 5)

@@ -122,6 +122,11 @@ func parseArgs(args []string) (request, error) {
 		if len(args) <= o.count {
 			return r, fmt.Errorf("%s needs %s", flag, o.values)
 		}
+		for _, value := range args[1 : 1+o.count] {
+			if _, isOption := table[value]; isOption { // else --level would be a component, and its number too much
+				return r, fmt.Errorf("%s needs %s, and %s is an option", flag, o.values, value)
+			}
+		}
 		if err := o.apply(&r, args[1:1+o.count]); err != nil {
 			return r, err
 		}

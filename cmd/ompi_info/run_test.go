@@ -203,6 +203,7 @@ func TestErrors(t *testing.T) {
 		{"--abi", exitUsage, `unknown option "--abi"`},
 		{"btl", exitUsage, `unexpected argument "btl"`},
 		{"--param btl", exitUsage, "--param needs a framework and a component"},
+		{"--param btl --level 9", exitUsage, "--param needs a framework and a component, and --level is an option"},
 		{"--level", exitUsage, "--level needs a number"},
 		{"--level 0", exitUsage, "--level 0: want a number from 1 to 9"},
 		{"--level ten", exitUsage, "1 to 9"},
