@@ -121,6 +121,9 @@ func newInstance(at place, opt options) (inst *Instance, err error) {
 		return nil, initError(err)
 	}
 	i.job.OnScrape(i.scrape)
+	if w, ok := i.job.(rte.Whereabouter); ok {
+		w.OnWhere(i.underWay)
+	}
 	return i, nil
 }
 

@@ -51,6 +51,10 @@ type Canceller interface{ Cancelled(err *core.Error) }
 // to finalize.
 type Finisher interface{ Finishing() }
 
+// Pender is a Module that says in a few words what it has under way, for a launcher whose job hangs; nothing when there is nothing. The
+// token is held.
+type Pender interface{ Pending() string }
+
 // Module is an open PML. A channel is a communicator's message space: &comm.P2P or &comm.Inner. ProcNull is handled above.
 // Errors are *core.Error with their class; what they concern (Op, Comm) is filled in above.
 //

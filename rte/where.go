@@ -8,6 +8,31 @@ import (
 	"strings"
 )
 
+// Whereabouter is a Job whose launcher asks ranks of a job that hangs where they are. OnWhere sets what adds a few words to the MPI calls
+// that the rank is in; it is called on a goroutine of this package, and "" adds nothing.
+type Whereabouter interface{ OnWhere(f func() string) }
+
+// OnWhere implements Whereabouter.
+func (j *wireJob) OnWhere(f func() string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.under = f
+}
+
+// where answers the launcher.
+func (j *wireJob) where() string {
+	j.mu.Lock()
+	f := j.under
+	j.mu.Unlock()
+	text := whereabouts()
+	if f != nil {
+		if more := f(); more != "" {
+			text += "; " + more
+		}
+	}
+	return text
+}
+
 // apiPackage begins the names of the functions that programs call.
 const apiPackage = "github.com/ompi-go/ompi-go/ompi."
 

@@ -36,7 +36,8 @@ type wireJob struct {
 	dead   []death
 	watch  []func(rank int, cause error)
 	scrape func() ([]byte, error)
-	claims []int // sockets whose names say that this rank has said something
+	under  func() string // see OnWhere
+	claims []int         // sockets whose names say that this rank has said something
 }
 
 type death struct {
@@ -265,7 +266,7 @@ func (j *wireJob) listen() {
 		case control.Where:
 			text := "past Finalize"
 			if !j.finalized.Load() {
-				text = whereabouts()
+				text = j.where()
 			}
 			_ = j.ctl.Send(control.Message{Kind: control.Here, Text: text}) // likewise
 		}
