@@ -13,8 +13,8 @@ type cache struct {
 	cfg     rcache.Config
 	backend rcache.Backend
 	tree    *tree
-	index   map[span]*node // those in the tree, by what is registered
-	last    *node          // found last; in the tree, or nil
+	index   index // those in the tree, by what is registered
+	last    *node // found last; in the tree, or nil
 	unused  list
 	lost    []*node // in use, and not to be found any more; Close deregisters them, too
 	scratch []*node
@@ -28,7 +28,7 @@ type span struct{ lo, hi uintptr }
 var errClosed = errors.New("rcache: the cache is closed")
 
 func newCache(cfg rcache.Config, b rcache.Backend) *cache {
-	return &cache{cfg: cfg, backend: b, tree: newTree(), index: make(map[span]*node)}
+	return &cache{cfg: cfg, backend: b, tree: newTree()}
 }
 
 // Acquire implements rcache.Cache.
@@ -43,7 +43,7 @@ func (c *cache) Acquire(addr uintptr, n int64, keep unsafe.Pointer) (*rcache.Reg
 	}
 	ask := span{addr, hi}
 	wide := c.widen(ask)
-	x := c.index[wide]
+	x := c.index.find(wide.lo, wide.hi)
 	if x == nil {
 		x = c.tree.covering(ask.lo, ask.hi)
 	}
@@ -110,7 +110,7 @@ func (c *cache) register(ask span, keep unsafe.Pointer) (*node, error) {
 	c.stats.Entries++
 	c.stats.Bytes += x.Len
 	c.tree.insert(x)
-	c.index[span{x.lo, x.hi}] = x
+	c.index.insert(x)
 	c.last = x
 	return x, nil
 }
@@ -215,7 +215,7 @@ func (c *cache) hide(x *node) {
 		c.last = nil
 	}
 	c.tree.remove(x)
-	delete(c.index, span{x.lo, x.hi})
+	c.index.remove(x)
 	x.found = false
 }
 
@@ -254,7 +254,7 @@ func (c *cache) Close() {
 		c.hide(x)
 		c.end(x)
 	}
-	c.lost, c.index, c.scratch = nil, nil, nil
+	c.lost, c.index, c.scratch = nil, index{}, nil
 }
 
 func without(l []*node, x *node) []*node {

@@ -1,5 +1,5 @@
 // Package rb is the registration cache that finds registrations in a red-black tree of intervals (tree.go). In front of the tree are
-// the registration that was found last and an index of exact intervals: programs use the same buffers again and again, and the way
+// the registration that was found last and an index of exact intervals (index.go): programs use the same buffers again and again, and the way
 // down a tree of 100,000 registrations costs more than a microsecond. Registrations that nobody uses form a list, the oldest of which
 // goes when a limit is met.
 package rb

@@ -9,15 +9,14 @@ import (
 // node is a registration with its place in the tree and in the list of unused ones.
 type node struct {
 	rcache.Registration
-	lo, hi uintptr // what is registered: [lo, hi)
-	max    uintptr // largest hi in the subtree
+	lo, hi       uintptr // what is registered: [lo, hi)
+	refs         int     // users; 0 and found: it is in the list of unused ones
+	older, newer *node
 
+	max                 uintptr // largest hi in the subtree
 	parent, left, right *node
 	red                 bool
-
-	found        bool // in tree and index: Acquire may find it
-	refs         int  // users; 0 and found: it is in the list of unused ones
-	older, newer *node
+	found               bool // in tree and index: Acquire may find it
 
 	keep unsafe.Pointer // nil: not memory of ours
 	ulo  uintptr        // what users asked for, before it was widened
