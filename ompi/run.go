@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ompi-go/ompi-go/core"
@@ -85,6 +86,7 @@ func Run(ctx context.Context, n int, body func(world *Comm) error, opts ...Optio
 		return &core.Error{Class: ErrProcAborted, Op: "Run", Peer: Undefined, Index: -1, Err: context.Cause(ctx)}
 	}
 	j := &localJob{hub: rte.NewHub(n), memory: shm.NewHub(n), opt: o, body: body, ranks: make([]*Instance, n)}
+	j.bodies.Store(int32(n))
 	var wg sync.WaitGroup
 	for r := range n {
 		wg.Add(1)
@@ -134,6 +136,7 @@ type localJob struct {
 	hub      *rte.Hub
 	memory   *shm.Hub
 	runnable progress.Runnable
+	bodies   atomic.Int32 // ranks that have not ended
 	opt      options
 	body     func(*Comm) error
 
@@ -205,6 +208,7 @@ func abortOf(err error) *core.Error {
 
 // rank is the life of one goroutine rank.
 func (j *localJob) rank(_ context.Context, r int) {
+	defer j.serve(r)
 	normal := false
 	defer func() {
 		if normal {
@@ -241,6 +245,20 @@ func (j *localJob) rank(_ context.Context, r int) {
 		j.fail(r, exitCode(err), asError(err, r))
 	}
 	normal = true
+}
+
+// serve is the end of a rank. One that has ended without finalizing goes on with what it has under way until all have ended: others may
+// wait for the rest of a payload of it, or for room that it makes by taking what they have sent.
+func (j *localJob) serve(r int) {
+	j.bodies.Add(-1)
+	j.mu.Lock()
+	i := j.ranks[r]
+	j.mu.Unlock()
+	for i != nil && !i.wedged.Load() && !i.finalized.Load() && j.bodies.Load() > 0 && i.engine.LockFor(wedgedAfter) {
+		i.engine.PollAll()
+		i.engine.Unlock()
+		time.Sleep(100 * time.Microsecond)
+	}
 }
 
 // wedgedAfter is how long the token of a rank that has panicked must be taken for it to be gone.
