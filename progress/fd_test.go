@@ -203,7 +203,8 @@ func TestFDWakes(t *testing.T) {
 			e.Wake()
 			within(t, "Wake", done)
 			locked(e, func() {
-				if s := e.Stats(); s.Sleeps < 3 || s.Wakes < 3 {
+				// Who says that it sleeps may be rung before it does.
+				if s := e.Stats(); s.Sleeps < 1 || s.Wakes < 1 {
 					t.Errorf("%+v", s)
 				}
 			})

@@ -369,6 +369,9 @@ func (e *endpoint) Get(t *btl.Transfer) (bool, error) {
 	if e.breaks() {
 		return false, errBroken
 	}
+	if e.next.corrupt {
+		t.Shared = false // what is over later cannot be damaged here
+	}
 	done, err := e.get.Get(t)
 	if err == nil {
 		if done && e.next.corrupt && t.N > 0 {
