@@ -210,10 +210,6 @@ type Sharer interface {
 	IsShared(h MemHandle) bool
 }
 
-// Forgetter is a module that keeps registrations beyond their use. Forget drops those that overlap memory which is about to go: unused
-// ones at once, used ones with their last user. The token is held.
-type Forgetter interface{ Forget(addr uintptr, n int64) }
-
 // Transfer describes a read (Get) or write (Put) of a peer's registered memory. It is part of a long-lived object of the upper layer
 // and never allocated per message.
 type Transfer struct {

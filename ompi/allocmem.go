@@ -8,7 +8,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/metrics"
 	"github.com/ompi-go/ompi-go/mpool"
@@ -147,22 +146,10 @@ func (i *Instance) freeMem(base unsafe.Pointer, empty bool) error {
 	if r == nil {
 		return fail(ErrBase, errNotOfAllocMem)
 	}
-	i.forgetMemory(uintptr(base), r.Size())
 	if err := r.Unref(); err != nil {
 		return fail(ErrOther, err)
 	}
 	return nil
-}
-
-// forgetMemory has the BTLs drop their registrations of memory that is about to go.
-func (i *Instance) forgetMemory(base uintptr, n int64) {
-	for _, mod := range i.modules {
-		if f, ok := mod.(btl.Forgetter); ok {
-			i.engine.Lock()
-			f.Forget(base, n)
-			i.engine.Unlock()
-		}
-	}
 }
 
 // open opens the pool that the parameters select. The token is not held.
