@@ -57,6 +57,12 @@ type Env struct {
 	Refused  []string // why components that are allowed do not work here, each behind its name; complete when the BML is opened
 	Dispatch *Dispatch
 	Upcalls  Upcalls
+
+	Registry *mca.Registry // for who opens components itself
+	Hub      *shm.Hub      // nil between processes
+	Services *Services
+	Fenced   bool // all business cards are written: who writes more fences the job itself
+	Bypass   bool // set while components are opened: the engine is to move though the program computes
 }
 
 // Upcalls is what the instance does for its BTLs.

@@ -9,6 +9,7 @@
 package coll
 
 import (
+	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/coll/alg"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
@@ -32,6 +33,7 @@ type Env struct {
 	Mixed  bool        // ranks may be of different architectures: data must travel as the elements that they are
 	// Say tells of a fallback: counted by key, told once a job. The token is held. Nil where nobody listens.
 	Say func(key, message string)
+	Env *btl.Env // of the transports below, for components with one of their own; nil where there are none
 }
 
 // Component is what registers with mca under framework "coll".

@@ -25,6 +25,9 @@ func (o *mpiOptions) async() progress.Async {
 // may keep busy: waiting for one of these to fall free would take up to 10 ms.
 func (i *Instance) startAsync(o *mpiOptions) error {
 	mode := o.async()
+	if mode == progress.AsyncNone && i.bypass {
+		mode = progress.AsyncAgent
+	}
 	if mode == progress.AsyncNone {
 		return nil
 	}

@@ -33,6 +33,7 @@ type Instance struct {
 	procs     []*core.Proc
 	shm       *shm.Domain
 	modules   []btl.Module
+	services  btl.Services
 	bml       bml.Manager
 	pml       pml.Module
 	coll      []coll.Factory
@@ -62,6 +63,7 @@ type Instance struct {
 	mem        memory
 	metrics    func() prometheus.Gatherer // made when first called
 	shared     *progress.Runnable         // of the goroutine ranks of this process; nil: this is the only one
+	bypass     bool                       // a component wants progress while the program computes
 	widened    bool                       // GOMAXPROCS is one more for the agent's sake
 }
 
@@ -152,7 +154,8 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 	if err := i.announceTrace(); err != nil {
 		return err
 	}
-	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(i)}
+	env := &btl.Env{Params: i.params, Engine: i.engine, Job: i.job, Arch: arch, Mixed: mixed, Procs: i.procs, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(i),
+		Registry: reg, Hub: at.hub, Services: &i.services}
 	if local > 1 && (i.params.Selection("btl").Allows("sm") || slices.Contains(i.params.Selection("btl").Names(), "unimem") || i.params.Selection("coll").Allows("sm")) {
 		var so shm.Options
 		if err := i.params.Decode("shm", "", &so); err != nil {
@@ -191,12 +194,17 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 			return err
 		}
 	}
+	env.Fenced = true
 	if err := i.openMessaging(reg, env); err != nil {
 		return err
 	}
 	i.job.OnFailure(i.launcherSaysDead)
 	i.tagUB = i.pml.MaxTag()
-	return i.openComms(reg, mixed)
+	if err := i.openComms(reg, env); err != nil {
+		return err
+	}
+	i.bypass = env.Bypass
+	return nil
 }
 
 // withoutShm says that other transports do the work of shared memory, or that there are none.
@@ -250,9 +258,9 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 	return nil
 }
 
-func (i *Instance) openComms(reg *mca.Registry, mixed bool) error {
+func (i *Instance) openComms(reg *mca.Registry, env *btl.Env) error {
 	var err error
-	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: (*upcalls)(i).Say, Mixed: mixed})
+	i.coll, err = coll.Open(reg, i.params, &coll.Env{Params: i.params, Job: i.job, PML: i.pml, Shm: i.shm, Trace: i.trace.ring, Say: (*upcalls)(i).Say, Mixed: env.Mixed, Env: env})
 	if err != nil {
 		return err
 	}
@@ -453,6 +461,9 @@ func (i *Instance) flush(deadline time.Time) {
 		for _, m := range i.modules {
 			out = m.Flush() && out
 		}
+		for _, s := range i.services.All() {
+			out = s.Flush() && out
+		}
 		i.engine.Unlock()
 	}
 }
@@ -466,6 +477,9 @@ func (i *Instance) drain() {
 		quiet := i.pml.Quiet()
 		for _, m := range i.modules {
 			quiet = quiet && m.Flush()
+		}
+		for _, s := range i.services.All() {
+			quiet = quiet && s.Quiet() && s.Flush()
 		}
 		i.engine.Unlock()
 		if quiet {
@@ -502,6 +516,9 @@ func (i *Instance) teardown() error {
 	}
 	for _, m := range slices.Backward(i.modules) {
 		errs = append(errs, m.Close())
+	}
+	for _, s := range slices.Backward(i.services.All()) {
+		errs = append(errs, s.Close())
 	}
 	errs = append(errs, i.mem.close())
 	if i.shm != nil {

@@ -17,7 +17,10 @@ var floors = [][]string{
 	{"unimem"},
 	{"rcache", "mpool"},
 	{"btl"},
-	{"btl/btluse"},
+	{"btl/btluse", "portals4/nal"},
+	{"portals4/match", "portals4/atomics"},
+	{"portals4"},
+	{"btl/portals4", "mtl"},
 	{"bml"},
 	{"pml"},
 	{"coll/alg"},
@@ -30,7 +33,7 @@ var floors = [][]string{
 
 // frameworks are folders whose package is a contract and whose sub-folders are components. Components are known to ompi alone,
 // which imports them for their registration.
-var frameworks = []string{"rcache", "mpool", "btl", "bml", "pml", "coll"}
+var frameworks = []string{"rcache", "mpool", "btl", "bml", "mtl", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
 var libraries = []string{"btl/btluse", "coll/alg", "coll/rules"}
@@ -40,7 +43,7 @@ var reserved = map[string][]string{
 	"internal/relaxed": {"core", "progress"},
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
-	"shm":              {"btl", "coll", "mpool", "ompi"},
+	"shm":              {"btl", "coll", "mpool", "ompi", "portals4"},
 	"unimem":           {"btl", "cmd/ompi-bench"},
 }
 
