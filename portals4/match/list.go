@@ -10,11 +10,13 @@ type Entry[T any] struct {
 	Pattern
 	Owner *T // what it is embedded in; the caller's
 
-	class        int8 // of the index; unclassed in its rest
-	hash         uint64
-	stamp        uint64    // place in append order; 0: in no list
-	later, older *Entry[T] // in the queue of its hash or the rest; of the head, older is the tail
-	next, prev   *Entry[T] // in the list
+	stamp uint64    // place in append order; 0: in no list
+	later *Entry[T] // in the queue of its hash or the rest. What a search looks at ends here: one line
+
+	older      *Entry[T] // as later; of the head of a queue, its tail
+	next, prev *Entry[T] // in the list
+	hash       uint64
+	class      int8 // of the index; unclassed in its rest
 }
 
 // Linked reports whether the entry is in a list.
@@ -170,15 +172,40 @@ func (x *entryIndex[T]) add(e *Entry[T]) {
 	}
 	x.last = c
 	x.live |= 1 << c
-	e.hash = x.seed.hash(x.masks[c], e.Bits, e.Src)
-	s := x.tables[c].claim(e.hash)
-	if s.head == nil {
-		s.head, e.older = e, e
-		return
+	m := x.masks[c]
+	e.hash = x.seed.hash(m, e.Bits, e.Src)
+	t := &x.tables[c]
+	if t.used != 0 {
+		if head := headOf(t, e.hash, m, e.Bits, e.Src); head != nil {
+			e.older = head.older
+			e.older.later = e
+			head.older = e
+			return
+		}
 	}
-	e.older = s.head.older
-	e.older.later = e
-	s.head.older = e
+	e.older = e
+	if t.full() {
+		t.grow(func(e *Entry[T]) uint64 { return e.hash })
+	}
+	t.insert(e.hash, e)
+}
+
+// headOf gives the head of the queue of a key, nil when there is none. The table is not empty.
+func headOf[T any](t *table[Entry[T]], hash uint64, m mask, matchBits uint64, src Source) *Entry[T] {
+	g := t.home(hash)
+	for i := 1; g != nil; i++ {
+		for found := g.match(hash); found != 0; found &= found - 1 {
+			e := g.at(found)
+			if (e.Bits^matchBits)&m.bits|(e.Src.word()^src.word())&m.src == 0 {
+				return e
+			}
+		}
+		if !g.goesOn() {
+			break
+		}
+		g = t.after(hash, i)
+	}
+	return nil
 }
 
 func (x *entryIndex[T]) remove(e *Entry[T]) {
@@ -192,24 +219,22 @@ func (x *entryIndex[T]) remove(e *Entry[T]) {
 
 func (x *entryIndex[T]) removeClassed(e *Entry[T]) {
 	t := &x.tables[e.class]
-	if e.older.later != nil { // not the head, whose older is the tail
+	isHead := e.older.later == nil // its older is the tail
+	switch {
+	case !isHead && e.later != nil:
 		e.older.later = e.later
-		if e.later != nil {
-			e.later.older = e.older
-		} else {
-			t.slots[t.find(e.hash)].head.older = e.older
-		}
-		return
-	}
-	i := t.find(e.hash)
-	if e.later != nil {
 		e.later.older = e.older
-		t.slots[i].head = e.later
-		return
-	}
-	t.free(i)
-	if t.used == 0 {
-		x.live &^= 1 << e.class
+	case !isHead:
+		e.older.later = nil
+		headOf(t, e.hash, x.masks[e.class], e.Bits, e.Src).older = e.older
+	case e.later != nil:
+		e.later.older = e.older
+		t.replace(e.hash, e, e.later)
+	default:
+		t.remove(e.hash, e)
+		if t.used == 0 {
+			x.live &^= 1 << e.class
+		}
 	}
 }
 
@@ -231,7 +256,8 @@ func (x *entryIndex[T]) find(q *Query) *Entry[T] {
 	var best *Entry[T]
 	for live := x.live; live != 0; live &= live - 1 {
 		c := bits.TrailingZeros32(live) % maxClasses
-		e := x.tables[c].head(x.seed.hash(x.masks[c], q.Bits, q.Src))
+		m := x.masks[c]
+		e := headOf(&x.tables[c], x.seed.hash(m, q.Bits, q.Src), m, q.Bits, q.Src)
 		for e != nil && !e.Takes(q) {
 			e = e.later
 		}

@@ -66,8 +66,9 @@ func (p *Pattern) mask() mask {
 // seed makes the hashes of a structure its own: peers choose match bits, and should not be able to choose collisions.
 type seed struct{ a, b uint64 }
 
-// hash folds the product of the two words, which takes bits of both into every bit.
+// hash folds products twice: once would leave neighbouring match bits of one source in clusters.
 func (s seed) hash(m mask, matchBits uint64, src Source) uint64 {
 	hi, lo := bits.Mul64(matchBits&m.bits^s.a, src.word()&m.src^s.b)
+	hi, lo = bits.Mul64(hi^lo^s.b, 0x9e3779b97f4a7c15)
 	return hi ^ lo
 }

@@ -177,7 +177,7 @@ func (m *listModel) check(t *rapid.T) {
 	if x := m.list.index; x != nil {
 		n := 0
 		for c := range x.tables {
-			n += checkTable(t, &x.tables[c], func(e *Entry[node]) *Entry[node] { return e.later })
+			n += checkTable(t, &x.tables[c], func(e *Entry[node]) uint64 { return e.hash }, func(e *Entry[node]) *Entry[node] { return e.later })
 			if live := x.live>>c&1 != 0; live != (x.tables[c].used > 0) {
 				t.Fatalf("class %d: live %v with %d keys", c, live, x.tables[c].used)
 			}
@@ -191,23 +191,40 @@ func (m *listModel) check(t *rapid.T) {
 	}
 }
 
-// checkTable counts the nodes in a table, each slot of which a search must find.
-func checkTable[N any](t *rapid.T, tab *table[N], later func(*N) *N) (nodes int) {
+// checkTable counts the nodes in a table, whose heads must be where lookups come to, and no more be counted as gone on than have.
+func checkTable[N any](t *rapid.T, tab *table[N], hash func(*N) uint64, later func(*N) *N) (nodes int) {
 	used := 0
-	for i, s := range tab.slots {
-		if s.head == nil {
-			continue
-		}
-		used++
-		if tab.find(s.hash) != uint64(i) || tab.head(s.hash) != s.head {
-			t.Fatalf("slot %d cannot be found", i)
-		}
-		for n := s.head; n != nil; n = later(n) {
-			nodes++
+	gone := make([]int, len(tab.groups))
+	last := uint64(len(tab.groups) - 1)
+	for i := range tab.groups {
+		g := &tab.groups[i]
+		for k, n := range g.nodes {
+			tag := g.tags >> (8 * k) & 0xff
+			if n == nil {
+				if tag != 0 {
+					t.Fatalf("group %d has a tag without a node", i)
+				}
+				continue
+			}
+			used++
+			if tag != tagOf(hash(n)) || g.match(hash(n))>>(8*k+7)&1 == 0 {
+				t.Fatalf("group %d has tag %x of hash %x", i, tag, hash(n))
+			}
+			for j := hash(n) & last; j != uint64(i); j = (j + 1) & last {
+				gone[j]++
+			}
+			for ; n != nil; n = later(n) {
+				nodes++
+			}
 		}
 	}
-	if used != tab.used || 2*used > len(tab.slots) {
-		t.Fatalf("table has %d slots, %d used, and says %d", len(tab.slots), used, tab.used)
+	for i := range tab.groups {
+		if n := int(tab.groups[i].tags >> 56); n != gone[i] && n != strayed {
+			t.Fatalf("group %d counts %d nodes as gone on, want %d", i, n, gone[i])
+		}
+	}
+	if used != tab.used || 2*used > 9*len(tab.groups) {
+		t.Fatalf("table has %d groups, %d nodes, and says %d", len(tab.groups), used, tab.used)
 	}
 	return nodes
 }
@@ -343,7 +360,8 @@ func (m *unexpectedModel) check(t *rapid.T) {
 			if x.made>>v&1 != 0 {
 				want = len(m.want)
 			}
-			n := checkTable(t, &x.view[v].table, func(h *Header[arrival]) *Header[arrival] { return h.queue[v].later })
+			hash := func(h *Header[arrival]) uint64 { return x.seed.hash(x.masks[v], h.Bits, h.Src) }
+			n := checkTable(t, &x.view[v].table, hash, func(h *Header[arrival]) *Header[arrival] { return h.queue[v].later })
 			if n != want {
 				t.Fatalf("view %d has %d headers of %d", v, n, want)
 			}

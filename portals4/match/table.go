@@ -1,80 +1,126 @@
 package match
 
-// table maps hashes to the heads of queues. Keys are not in it: whoever walks a queue asks each node whether it is meant, so two keys of
-// one hash share a queue and nothing breaks. A slot is 16 bytes and neighbours are tried in order, so a lookup misses the cache once
-// before it comes to the node.
+import "math/bits"
+
+// table finds the heads of queues by hash. A group of it is one cache line: seven nodes with a byte of their hashes each, so that a lookup that
+// finds nothing ends in this line, and nearly always without a look at a node. A group that is full sends what belongs to it to the next
+// and counts that: lookups go on only as far as something went on, and removal leaves no marks behind.
+//
+// The table does not know keys: the lookups of its users compare those of the nodes that match offers.
 type table[N any] struct {
-	slots []slot[N] // a power of two, at most half of them used; nil at first
-	used  int
+	groups []group[N] // a power of two; nil at first
+	used   int
 }
 
-type slot[N any] struct {
-	hash uint64
-	head *N // nil: unused
+type group[N any] struct {
+	tags  uint64 // byte i: tag of nodes[i], 0 when that is nil; the last: how many went on from here, strayed or more if ever so many
+	nodes [perGroup]*N
 }
 
-const leastSlots = 32
+const (
+	perGroup    = 7
+	leastGroups = 4
+	strayed     = 0xff // stays
+	perByte     = 0x0101010101010101
+	oneStray    = 1 << 56
+)
 
-// head gives the head of the hash's queue, nil when there is none. The table is not empty.
-func (t *table[N]) head(hash uint64) *N {
-	slots := t.slots
-	last := uint64(len(slots) - 1)
-	for i := hash & last; ; i = (i + 1) & last {
-		if s := &slots[i]; s.hash == hash || s.head == nil {
-			return s.head
-		}
+// tagOf gives a byte of the hash that is not used for the choice of the group. It is not zero, and not next to it.
+func tagOf(hash uint64) uint64 { return hash>>56 | 0x80 }
+
+// home is the group that a lookup begins with. The table has groups.
+func (t *table[N]) home(hash uint64) *group[N] { return &t.groups[hash&uint64(len(t.groups)-1)] }
+
+// match gives bits at 8i+7 for the nodes that may be meant; there is a node for every bit.
+func (g *group[N]) match(hash uint64) uint64 {
+	x := g.tags ^ tagOf(hash)*perByte
+	return (x - perByte) &^ x & (0x80 * perByte >> 8)
+}
+
+// at gives the node of the lowest bit of a match.
+func (g *group[N]) at(match uint64) *N { return g.nodes[uint(bits.TrailingZeros64(match))/8%8] }
+
+// goesOn reports whether nodes that belong here went on.
+func (g *group[N]) goesOn() bool { return g.tags >= oneStray }
+
+// after gives the group that nodes go on to after i steps from the hash's home; nil when they have been in all.
+func (t *table[N]) after(hash uint64, i int) *group[N] {
+	if i >= len(t.groups) {
+		return nil
 	}
+	return t.home(hash + uint64(i))
 }
 
-// find gives the place of the hash's slot, or of the unused one that ends the search for it.
-func (t *table[N]) find(hash uint64) uint64 {
-	last := uint64(len(t.slots) - 1)
-	i := hash & last
-	for t.slots[i].head != nil && t.slots[i].hash != hash {
-		i = (i + 1) & last
-	}
-	return i
-}
+// full reports whether the table must grow before the next insertion: 4.5 of 7 places are used.
+func (t *table[N]) full() bool { return 2*t.used >= 9*len(t.groups) }
 
-// claim gives the slot of the hash. When its head is nil it is new, and the caller sets it.
-func (t *table[N]) claim(hash uint64) *slot[N] {
-	if 2*t.used >= len(t.slots) {
-		t.grow()
-	}
-	s := &t.slots[t.find(hash)]
-	if s.head == nil {
-		s.hash = hash
-		t.used++
-	}
-	return s
-}
-
-func (t *table[N]) grow() {
-	old := t.slots
-	t.slots = make([]slot[N], max(2*len(old), leastSlots))
+// grow doubles the table. hashOf gives the hashes of the nodes in it.
+func (t *table[N]) grow(hashOf func(*N) uint64) {
+	old := t.groups
+	t.groups = make([]group[N], max(2*len(old), leastGroups))
 	for i := range old {
-		if old[i].head != nil {
-			t.slots[t.find(old[i].hash)] = old[i]
+		for _, n := range old[i].nodes {
+			if n != nil {
+				t.place(hashOf(n), n)
+			}
 		}
 	}
 }
 
-// free makes the slot at i unused and closes the gap, so that searches end where they would have without it.
-func (t *table[N]) free(i uint64) {
-	last := uint64(len(t.slots) - 1)
-	t.used--
-	for j := (i + 1) & last; t.slots[j].head != nil; j = (j + 1) & last {
-		// The slot at j may go to i unless its search begins after i.
-		if (j-t.slots[j].hash)&last >= (j-i)&last {
-			t.slots[i] = t.slots[j]
-			i = j
+// insert enters a node whose key is not in the table.
+func (t *table[N]) insert(hash uint64, n *N) {
+	t.place(hash, n)
+	t.used++
+}
+
+func (t *table[N]) place(hash uint64, n *N) {
+	for i := uint64(0); ; i++ {
+		g := t.home(hash + i)
+		if vacant := ^g.tags & (0x80 * perByte >> 8); vacant != 0 {
+			k := bits.TrailingZeros64(vacant) / 8
+			g.nodes[k] = n
+			g.tags |= tagOf(hash) << (8 * k)
+			return
+		}
+		if g.tags>>56 != strayed {
+			g.tags += oneStray
 		}
 	}
-	t.slots[i] = slot[N]{}
+}
+
+// remove takes out a node that is in the table.
+func (t *table[N]) remove(hash uint64, n *N) {
+	t.used--
+	for i := uint64(0); ; i++ {
+		g := t.home(hash + i)
+		for k := range g.nodes {
+			if g.nodes[k] == n {
+				g.nodes[k] = nil
+				g.tags &^= 0xff << (8 * k)
+				return
+			}
+		}
+		if g.tags>>56 != strayed {
+			g.tags -= oneStray
+		}
+	}
+}
+
+// replace puts another node of the same key in the place of one.
+func (t *table[N]) replace(hash uint64, old, n *N) {
+	for i := uint64(0); ; i++ {
+		g := t.home(hash + i)
+		for k := range g.nodes {
+			if g.nodes[k] == old {
+				g.nodes[k] = n
+				return
+			}
+		}
+	}
 }
 
 // clear empties the table and keeps its memory.
 func (t *table[N]) clear() {
-	clear(t.slots)
+	clear(t.groups)
 	t.used = 0
 }

@@ -34,11 +34,12 @@ type Unexpected[T any] struct {
 	views      *views[T] // nil until a search wants one
 }
 
-const maxViews = 6
+const maxViews = 8
 
 type views[T any] struct {
 	seed   seed
 	made   uint32 // set of the views in use: each has all headers
+	ever   uint32 // set of those in use since the list was empty
 	clock  uint64 // of searches
 	walked int    // headers walked for want of a view since one was last given up for another
 	masks  [maxViews]mask
@@ -89,10 +90,10 @@ func (u *Unexpected[T]) Remove(h *Header[T]) {
 		u.tail = h.prev
 	}
 	u.n--
-	if u.views != nil {
+	if u.views != nil && u.views.ever != 0 {
 		u.views.remove(h)
 		if u.n == 0 {
-			u.views.made = 0 // their tables are empty
+			u.views.made, u.views.ever = 0, 0 // the tables are empty
 		}
 	}
 	h.next, h.prev, h.linked = nil, nil, false
@@ -190,6 +191,7 @@ func (u *Unexpected[T]) makeView(m mask) int {
 	}
 	x.walked = 0
 	x.made |= 1 << v
+	x.ever |= 1 << v
 	x.masks[v] = m
 	for h := u.head; h != nil; h = h.next {
 		x.enqueue(v, h)
@@ -218,7 +220,26 @@ func (x *views[T]) first(v int, p *Pattern) *Header[T] {
 	x.clock++
 	w := &x.view[v]
 	w.used, w.idle = x.clock, 0
-	return after(w.table.head(x.seed.hash(x.masks[v], p.Bits, p.Src)), v, p)
+	return after(x.headOf(v, x.seed.hash(x.masks[v], p.Bits, p.Src), p.Bits, p.Src), v, p)
+}
+
+// headOf gives the head of the queue of a key in a view that is not empty, nil when there is none.
+func (x *views[T]) headOf(v int, hash uint64, matchBits uint64, src Source) *Header[T] {
+	t, m := &x.view[v].table, x.masks[v]
+	g := t.home(hash)
+	for i := 1; g != nil; i++ {
+		for found := g.match(hash); found != 0; found &= found - 1 {
+			h := g.at(found)
+			if (h.Bits^matchBits)&m.bits|(h.Src.word()^src.word())&m.src == 0 {
+				return h
+			}
+		}
+		if !g.goesOn() {
+			break
+		}
+		g = t.after(hash, i)
+	}
+	return nil
 }
 
 // after gives the first header that the pattern takes of h and those behind it in its queue.
@@ -234,7 +255,7 @@ func (x *views[T]) add(h *Header[T]) {
 	for made := x.made; made != 0; made &= made - 1 {
 		v := bits.TrailingZeros32(made) % maxViews
 		w := &x.view[v]
-		if w.idle++; w.idle > 4*len(w.table.slots) {
+		if w.idle++; w.idle > 4*perGroup*len(w.table.groups) {
 			x.drop(v)
 			continue
 		}
@@ -243,23 +264,32 @@ func (x *views[T]) add(h *Header[T]) {
 }
 
 func (x *views[T]) enqueue(v int, h *Header[T]) {
-	s := x.view[v].table.claim(x.seed.hash(x.masks[v], h.Bits, h.Src))
-	if s.head == nil {
-		s.head = h
-		h.queue[v] = neighbours[T]{nil, h}
-		return
+	t, m := &x.view[v].table, x.masks[v]
+	hash := x.seed.hash(m, h.Bits, h.Src)
+	if t.used != 0 {
+		if head := x.headOf(v, hash, h.Bits, h.Src); head != nil {
+			tail := head.queue[v].older
+			tail.queue[v].later = h
+			h.queue[v] = neighbours[T]{nil, tail}
+			head.queue[v].older = h
+			return
+		}
 	}
-	tail := s.head.queue[v].older
-	tail.queue[v].later = h
-	h.queue[v] = neighbours[T]{nil, tail}
-	s.head.queue[v].older = h
+	h.queue[v] = neighbours[T]{nil, h}
+	if t.full() {
+		t.grow(func(h *Header[T]) uint64 { return x.seed.hash(m, h.Bits, h.Src) })
+	}
+	t.insert(hash, h)
 }
 
 func (x *views[T]) remove(h *Header[T]) {
-	for made := x.made; made != 0; made &= made - 1 {
-		x.dequeue(bits.TrailingZeros32(made)%maxViews, h)
+	for ever := x.ever; ever != 0; ever &= ever - 1 {
+		v := bits.TrailingZeros32(ever) % maxViews
+		if x.made>>v&1 != 0 {
+			x.dequeue(v, h)
+		}
+		h.queue[v] = neighbours[T]{} // also of views given up: h keeps no other alive
 	}
-	h.queue = [maxViews]neighbours[T]{} // also of views given up: h keeps no other alive
 }
 
 func (x *views[T]) dequeue(v int, h *Header[T]) {
@@ -271,15 +301,15 @@ func (x *views[T]) dequeue(v int, h *Header[T]) {
 		n.later.queue[v].older = n.older
 		return
 	}
-	i := t.find(x.seed.hash(x.masks[v], h.Bits, h.Src))
+	hash := x.seed.hash(x.masks[v], h.Bits, h.Src)
 	switch {
 	case !isHead: // the tail
 		n.older.queue[v].later = nil
-		t.slots[i].head.queue[v].older = n.older
+		x.headOf(v, hash, h.Bits, h.Src).queue[v].older = n.older
 	case n.later != nil:
 		n.later.queue[v].older = n.older
-		t.slots[i].head = n.later
+		t.replace(hash, h, n.later)
 	default:
-		t.free(i)
+		t.remove(hash, h)
 	}
 }
