@@ -84,7 +84,9 @@ func TestListModel(t *testing.T) {
 				if c.weak {
 					m.list.index = &entryIndex[node]{}
 				}
-				t.Repeat(m.actions())
+				for range 5 { // some 150 steps
+					t.Repeat(m.actions())
+				}
 			})
 		})
 	}
@@ -241,7 +243,9 @@ func TestUnexpectedModel(t *testing.T) {
 				if c.weak {
 					m.list.views = &views[arrival]{}
 				}
-				t.Repeat(m.actions())
+				for range 5 { // some 150 steps
+					t.Repeat(m.actions())
+				}
 			})
 		})
 	}
