@@ -4,7 +4,7 @@
 //
 // Both find what they are asked for in a time that depends neither on their length nor, within bounds told there, on the patterns in them.
 // It is data alone: no locks (callers hold the engine's token), no I/O. Nodes are embedded in what the caller has anyway, so an operation
-// allocates nothing once the hash tables have grown to what they hold. Package portals4 is who uses it.
+// allocates nothing once the hash tables have grown to what they hold; they do not shrink. Package portals4 is who uses it.
 package match
 
 import "math/bits"

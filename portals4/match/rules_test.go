@@ -302,3 +302,29 @@ func TestCollisions(t *testing.T) {
 		}
 	}
 }
+
+// TestLostCount: a lookup ends after all groups though every one says that nodes went on.
+func TestLostCount(t *testing.T) {
+	var tab table[Entry[node]]
+	tab.grow(nil)
+	for i := range tab.groups {
+		tab.groups[i].tags = strayed << 56
+	}
+	all := mask{math.MaxUint64, math.MaxUint64}
+	if headOf(&tab, 1, all, 1, Source{}) != nil {
+		t.Error("found something in an empty table")
+	}
+	e := &Entry[node]{Pattern: Pattern{Bits: 1}}
+	tab.insert(1, e)
+	if headOf(&tab, 1, all, 1, Source{}) != e {
+		t.Error("did not find what was inserted")
+	}
+	tab.remove(1, e)
+	if headOf(&tab, 1, all, 1, Source{}) != nil {
+		t.Error("found what was removed")
+	}
+	tab.groups = make([]group[Entry[node]], 64)
+	if tab.clear(); tab.groups != nil {
+		t.Error("an empty table keeps 64 groups to wipe")
+	}
+}

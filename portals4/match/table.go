@@ -119,8 +119,11 @@ func (t *table[N]) replace(hash uint64, old, n *N) {
 	}
 }
 
-// clear empties the table and keeps its memory.
+// clear empties the table. Memory for many more nodes than it has goes: its wiping would cost more than they ever did.
 func (t *table[N]) clear() {
+	if len(t.groups) > max(t.used, leastGroups) {
+		t.groups = nil
+	}
 	clear(t.groups)
 	t.used = 0
 }
