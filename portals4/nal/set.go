@@ -78,7 +78,7 @@ func Open(env *btl.Env, l Listener) (*Set, error) {
 }
 
 // openCarrier opens a BTL as if it were the only one. An error that wraps btl.ErrUnavailable tells why there is no such NAL here.
-func (s *Set) openCarrier(k *kind) (c *carrier, err error) {
+func (s *Set) openCarrier(k *kind) (*carrier, error) {
 	comp, ok := s.env.Registry.Component("btl", k.carrier)
 	if !ok {
 		return nil, fmt.Errorf("%w: the program has no btl %s", btl.ErrUnavailable, k.carrier)
@@ -86,23 +86,24 @@ func (s *Set) openCarrier(k *kind) (c *carrier, err error) {
 	env := *s.env
 	env.Job, env.Dispatch, env.Upcalls = job{s.env.Job}, s.Dispatch, (*upcalls)(s)
 	env.Shm, env.ShmErr, env.Refused, env.Services = nil, nil, nil, nil
-	c = &carrier{kind: k}
-	defer func() {
-		s.env.Bypass = s.env.Bypass || env.Bypass
-		if err != nil {
-			s.env.Engine.Lock()
-			_ = c.close() // the first error is the one to tell
-			s.env.Engine.Unlock()
-		}
-	}()
+	c := &carrier{kind: k}
 	if k.memory != noMemory {
-		if c.domain, err = s.openMemory(k, &env); err != nil {
+		d, err := s.openMemory(k, &env)
+		if err != nil {
 			return nil, err
 		}
-		env.Shm = c.domain
+		c.domain, env.Shm = d, d
 	}
+	var err error
 	c.modules, err = comp.(btl.Component).Open(&env)
-	return c, err
+	s.env.Bypass = s.env.Bypass || env.Bypass
+	if err != nil {
+		s.env.Engine.Lock()
+		defer s.env.Engine.Unlock()
+		_ = c.close() // the first error is the one to tell
+		return nil, err
+	}
+	return c, nil
 }
 
 // openMemory opens shared memory for one carrier.
