@@ -90,8 +90,8 @@ func TestGoroutines(t *testing.T) {
 				if err := r.exchange(c.by); err != nil {
 					return err
 				}
-				if len(r.said) > 0 {
-					return fmt.Errorf("it said %v", r.said)
+				if said := r.sayings(); len(said) > 0 {
+					return fmt.Errorf("it said %v", said)
 				}
 				return r.close()
 			})
@@ -122,8 +122,8 @@ func TestFallback(t *testing.T) {
 		if err := r.exchange("tcp"); err != nil {
 			return err
 		}
-		if len(r.said) != 1 || !strings.Contains(r.said["portals4-shm"], "Portals goes by tcp") || !strings.Contains(r.said["portals4-shm"], "too small") {
-			return fmt.Errorf("it said %q", r.said)
+		if said := r.sayings(); len(said) != 1 || !strings.Contains(said["portals4-shm"], "Portals goes by tcp") || !strings.Contains(said["portals4-shm"], "too small") {
+			return fmt.Errorf("it said %q", said)
 		}
 		return r.close()
 	})

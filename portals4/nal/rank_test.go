@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
-	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -35,11 +35,9 @@ type rank struct {
 	job rte.Job
 	set *Set
 
-	mu     sync.Mutex
-	said   map[string]string
-	failed map[int]error
-
 	// Guarded by the token.
+	said                          map[string]string
+	failed                        map[int]error
 	small, session, large, served []int // messages by sender
 	offers                        []btl.MemHandle
 	bad                           error
@@ -59,19 +57,11 @@ type handler func(peer int, hdr, payload []byte)
 func (h handler) Receive(peer int, hdr, payload []byte) { h(peer, hdr, payload) }
 
 func (r *rank) Failed(p *core.Proc, cause error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.failed[p.Rank] != nil {
 		r.bad = fmt.Errorf("told twice of rank %d", p.Rank)
 	}
 	r.failed[p.Rank] = cause
 	r.Engine.Kick()
-}
-
-func (r *rank) failure(of int) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.failed[of]
 }
 
 // upcallsOf are the instance's, as the NALs meet them.
@@ -82,9 +72,13 @@ func (u upcallsOf) EndpointFailed(btl.Module, *core.Proc, bool, error) {
 }
 
 func (u upcallsOf) Say(key, message string) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	u.said[key] = message
+}
+
+func (r *rank) sayings() map[string]string {
+	r.Engine.Lock()
+	defer r.Engine.Unlock()
+	return maps.Clone(r.said)
 }
 
 func loadParams(settings map[string]string) (*mca.Registry, *mca.Params, error) {
@@ -326,17 +320,16 @@ func rankMain(role string) error {
 		if job.Rank() == 1 {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
-		r.Engine.Lock()
-		r.until(func() bool { return r.failure(1) != nil })
-		r.Engine.Unlock()
-		fmt.Printf("%v has told: %v\n", r.set.Names(), r.failure(1))
+		r.Engine.Lock() // to the end
+		r.until(func() bool { return r.failed[1] != nil })
+		fmt.Printf("%v has told: %v\n", r.set.Names(), r.failed[1])
 		os.Exit(0)
 	}
 	l, err := r.link(1 - min(job.Rank(), 1))
 	if err != nil {
 		return err
 	}
-	fmt.Printf("rank %d of %v by %s: %v\n", job.Rank(), r.set.Names(), l.Name, r.said)
+	fmt.Printf("rank %d of %v by %s: %v\n", job.Rank(), r.set.Names(), l.Name, r.sayings())
 	if err := r.close(); err != nil {
 		return err
 	}
