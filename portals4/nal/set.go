@@ -114,6 +114,8 @@ func (s *Set) openMemory(k *kind, env *btl.Env) (*shm.Domain, error) {
 			return nil, fmt.Errorf("%w: there is no hub of goroutine ranks", btl.ErrUnavailable)
 		}
 		cfg.Hub = env.Hub
+	} else {
+		cfg.Memory = s.env.Shm // what AllocMem gives is mapped by those who read it through a NAL, too
 	}
 	if err := env.Params.Decode("shm", "", &cfg.Options); err != nil {
 		return nil, err
