@@ -196,6 +196,15 @@ func (s *Set) Modules() []btl.Module {
 	return all
 }
 
+// Divert implements btl.Diverter for all NALs.
+func (s *Set) Divert(err error) {
+	for _, m := range s.Modules() {
+		if d, ok := m.(btl.Diverter); ok {
+			d.Divert(err)
+		}
+	}
+}
+
 // Flush pushes out what was taken, and says BYE; it reports whether everything is out (btl.Module.Flush). From now on the listener hears of
 // nobody's end. The token is held.
 func (s *Set) Flush() bool {
