@@ -1,7 +1,5 @@
 package portals4
 
-import "github.com/ompi-go/ompi-go/core"
-
 // sendQueue holds the sends to a peer that wait, in the order of their numbers: for a slot, for credit, or because messages before them were refused.
 // Nothing overtakes it.
 type sendQueue struct{ head, tail *sendReq }
@@ -85,15 +83,4 @@ func (m *module) pump() int {
 		p = next
 	}
 	return n
-}
-
-// failQueued ends the sends to p that wait and that why has a reason for.
-func (m *module) failQueued(p *peer, why func(*sendReq) *core.Error) {
-	for s := p.q.head; s != nil; {
-		next := s.next
-		if err := why(s); err != nil {
-			m.endSend(s, err)
-		}
-		s = next
-	}
 }

@@ -87,15 +87,3 @@ func (t *tree) enter(m *module) error {
 	}
 	return t.in.Inc(ptl.CTEvent{Success: 1})
 }
-
-func (t *tree) close() error {
-	for _, ct := range []*ptl.CT{t.calls, t.alert, t.in, t.out} {
-		if ct == nil {
-			continue
-		}
-		if err := ct.Free(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
