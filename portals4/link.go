@@ -107,7 +107,7 @@ func (i *Interface) to(rank int) *link {
 }
 
 func (i *Interface) hello(l *link) {
-	o := i.newOut(l, tagHello, uint64(magic)|uint64(version)<<32, uint64(uint32(i.env.Job.Node(i.rank)))|uint64(i.rank)<<32)
+	o := i.newOut(l, tagHello, uint64(magic)|uint64(version)<<32, uint64(i.nodes[i.rank])|uint64(i.rank)<<32)
 	binary.LittleEndian.PutUint32(o.Hdr[16:], i.uid)
 	clear(o.Hdr[20 : 20+nalNameMax])
 	copy(o.Hdr[20:20+nalNameMax], l.Name)
@@ -226,19 +226,21 @@ func (i *Interface) push() int {
 	for k := 0; k < len(i.busy); {
 		l := i.busy[k]
 		for l.head != nil {
-			o := l.head
-			if l.dead == nil && !i.offer(o) {
-				break
-			}
-			l.head = o.next
-			if l.head == nil {
+			o := l.head // out of the queue first: its end may bring others
+			if l.head = o.next; l.head == nil {
 				l.tail = nil
 			}
-			if l.dead != nil {
-				o.next = nil
-				i.gone(o, l.dead)
-			}
+			o.next = nil
 			n++
+			if l.dead != nil {
+				i.gone(o, l.dead)
+			} else if !i.offer(o) {
+				if o.next, l.head = l.head, o; l.tail == nil {
+					l.tail = o
+				}
+				n--
+				break
+			}
 		}
 		for r := len(l.moves); r > 0 && l.dead == nil; r-- {
 			m := l.moves[0]
