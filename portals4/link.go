@@ -107,7 +107,7 @@ func (i *Interface) to(rank int) *link {
 }
 
 func (i *Interface) hello(l *link) {
-	o := i.newOut(l, tagHello, uint64(magic)|uint64(version)<<32, uint64(uint32(i.env.Job.Node(i.rank)))|uint64(i.rank)<<32)
+	o := i.newOut(l, tagHello, uint64(magic)|uint64(version)<<32, uint64(i.nodes[i.rank])|uint64(i.rank)<<32)
 	binary.LittleEndian.PutUint32(o.Hdr[16:], i.uid)
 	clear(o.Hdr[20 : 20+nalNameMax])
 	copy(o.Hdr[20:20+nalNameMax], l.Name)
