@@ -98,6 +98,7 @@ type factory struct {
 	incarnate int32 // of the newest communicator
 	reserved  int   // triggered operations that the modules may need at a time
 	modules   []*module
+	graves    []*module    // closed, with messages under way
 	spare     []*operation // ended, but perhaps still held by the user
 	alg.Uses
 }
@@ -111,7 +112,7 @@ var (
 
 // Query implements coll.Factory.
 func (f *factory) Query(c *core.Comm) (priority int, ok bool) {
-	return f.opts.Priority, c.Remote() == nil && c.Size() > 1
+	return f.opts.Priority, c.Remote() == nil && c.Size() > 1 && c.Context() < maxContext
 }
 
 // CommFailed implements coll.FaultListener.

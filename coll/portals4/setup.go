@@ -29,6 +29,7 @@ func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {
 	}
 	number := -all[0]
 	e.Lock()
+	f.bury()
 	f.incarnate = max(f.incarnate, number)
 	why := m.open(number)
 	e.Unlock()
@@ -83,8 +84,10 @@ const (
 //	+----------+---------------+-------+-------+
 //	| context  | incarnation   | slot  | phase |
 //	+----------+---------------+-------+-------+
+const maxContext = 1 << 24
+
 func matchOf(context uint32, incarnation int32) uint64 {
-	return uint64(context&(1<<24-1))<<40 | uint64(uint32(incarnation)&(1<<24-1))<<16
+	return uint64(context)<<40 | uint64(uint32(incarnation)&(1<<24-1))<<16
 }
 
 func (m *module) bits(s *slot, phase uint64) uint64 { return m.match | s.index<<8 | phase }
@@ -168,7 +171,7 @@ func (m *module) disarm() {
 			}
 		}
 		for k, e := range s.entries {
-			// One that a message is coming to just now stays until close; it has memory that is nobody else's.
+			// One that a message is coming to just now stays for later; it has memory that is nobody else's.
 			if e != (p4.Entry{}) && e.Unlink() == nil {
 				s.entries[k] = p4.Entry{}
 			}
@@ -176,7 +179,7 @@ func (m *module) disarm() {
 	}
 }
 
-// Close implements coll.Module. Operations have ended; what has not settled is the memory of slots, which the interface lets go of in time.
+// Close implements coll.Module. Operations have ended; messages that have not left or settled concern the memory of slots alone.
 func (m *module) Close() error {
 	e := m.comm.Engine
 	e.Lock()
@@ -185,24 +188,49 @@ func (m *module) Close() error {
 	return nil
 }
 
-// close gives everything back. The token is held.
+// close gives everything back, what is in use still when it is not any more. The token is held.
 func (m *module) close() {
+	f := m.f
 	if m.broken == nil {
 		m.broken = core.NewError(core.ErrComm, "the communicator is closed")
 	}
-	m.disarm()
-	for i := range m.slots {
-		s := &m.slots[i]
-		if s.md != nil {
-			_ = s.md.Release() // one with a message under way goes with that
+	f.reserved -= m.needs
+	m.needs = 0
+	f.modules = slices.DeleteFunc(f.modules, func(o *module) bool { return o == m })
+	f.graves = append(f.graves, m)
+	f.bury()
+}
+
+// bury gives back what is left of closed communicators. The token is held.
+func (f *factory) bury() {
+	f.graves = slices.DeleteFunc(f.graves, func(m *module) bool {
+		m.disarm()
+		gone := true
+		for i := range m.slots {
+			gone = m.slots[i].free() && gone
 		}
-		for _, c := range []*p4.CT{s.up, s.down, s.sent} {
-			if c != nil {
-				_ = c.Free()
-			}
+		return gone
+	})
+}
+
+// free gives back a slot without triggered operations, and reports whether nothing is left of it.
+func (s *slot) free() bool {
+	for _, e := range s.entries {
+		if e != (p4.Entry{}) {
+			return false
 		}
 	}
-	m.f.reserved -= m.needs
-	m.needs = 0
-	m.f.modules = slices.DeleteFunc(m.f.modules, func(o *module) bool { return o == m })
+	if s.md != nil {
+		if s.md.Release() != nil {
+			return false // a message is under way
+		}
+		s.md = nil
+	}
+	for _, c := range []**p4.CT{&s.up, &s.down, &s.sent} {
+		if *c != nil && (*c).Free() != nil {
+			return false
+		}
+		*c = nil
+	}
+	return true
 }
