@@ -160,7 +160,7 @@ func (d *Domain) memoryToken(asker, owner int, number uint32) []byte {
 	secret := d.job.Secret()
 	b := binary.LittleEndian.AppendUint32(nil, uint32(asker)|wantsMemory)
 	m := hmac.New(sha256.New, secret[:])
-	fmt.Fprintf(m, "ompi-go shm memory %s %d of %d for %d", d.job.ID(), number, owner, asker)
+	fmt.Fprintf(m, "ompi-go shm %s %s %d of %d for %d", d.called("memory"), d.job.ID(), number, owner, asker)
 	return m.Sum(b)
 }
 

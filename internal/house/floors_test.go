@@ -43,7 +43,7 @@ var reserved = map[string][]string{
 	"internal/relaxed": {"core", "progress"},
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
-	"shm":              {"btl", "coll", "mpool", "ompi", "portals4"},
+	"shm":              {"btl", "coll", "mpool", "ompi", "portals4", "cmd/ompi-bench"},
 	"unimem":           {"btl", "cmd/ompi-bench"},
 }
 
