@@ -17,6 +17,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/mpool/heap"
 	_ "github.com/ompi-go/ompi-go/mpool/huge"
 	_ "github.com/ompi-go/ompi-go/mpool/shm"
+	_ "github.com/ompi-go/ompi-go/pml/cm"
 	_ "github.com/ompi-go/ompi-go/pml/ob1"
 	_ "github.com/ompi-go/ompi-go/rcache/rb"
 )

@@ -166,7 +166,7 @@ func (d *Domain) memoryToken(asker, owner int, number uint32) []byte {
 
 // descriptorOf is a descriptor of this rank's Memory, which the caller closes. It is called by goroutines that have no token.
 func (d *Domain) descriptorOf(number uint32) (int, error) {
-	x := &d.memory
+	x := d.memory
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if t := x.table.Load(); t != nil {

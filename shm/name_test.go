@@ -11,7 +11,7 @@ import (
 )
 
 // TestNames: a rank has several domains, each of which finds its namesakes alone: pieces, offers, registrations and bells of one are
-// none of another's, and the end of one does not concern the others.
+// none of another's, and the end of one does not concern the others. Memory is that of the first, and in reach through all.
 func TestNames(t *testing.T) {
 	both(t, func(t *testing.T, inProcess bool) {
 		for _, attach := range []string{"auto", "socket"} {
@@ -33,7 +33,11 @@ func testNames(t *testing.T, inProcess bool, opt Options) {
 	for r := range d {
 		engines[r] = progress.New(progress.Config{Cores: 1, LocalRanks: 1})
 		for _, name := range names {
-			one, err := Open(Config{Job: job.Job(r), Engine: engines[r], Options: opt, Hub: hub, Name: name})
+			cfg := Config{Job: job.Job(r), Engine: engines[r], Options: opt, Hub: hub, Name: name}
+			if len(d[r]) > 0 {
+				cfg.Memory = d[r][0]
+			}
+			one, err := Open(cfg)
 			if err != nil {
 				t.Fatalf("rank %d, domain %q: %v", r, name, err)
 			}
@@ -44,6 +48,8 @@ func testNames(t *testing.T, inProcess bool, opt Options) {
 	if err := job.Job(0).Fence(); err != nil {
 		t.Fatal(err)
 	}
+	m := newMemory(t, d[1][0], 100, 1)
+	copy(bytesAt(m.Base(), 5), "bytes")
 	engines[0].Lock()
 	for i, name := range names {
 		p, mem, err := d[1][i].Alloc(64)
@@ -67,6 +73,9 @@ func testNames(t *testing.T, inProcess bool, opt Options) {
 		}
 		d[0][i].Offer(peer, Piece(1000+i))
 		if !inProcess {
+			if at, err := peer.Memory(d[0][i], d[1][i].MemoryAt(m.Base(), 5), addr(m, 0), 5); err != nil || string(bytesAt(at, 5)) != "bytes" {
+				t.Errorf("domain %q: Memory: %v", name, err)
+			}
 			d[0][i].ringProcess(peer)
 			var b [8]byte
 			if n, err := unix.Read(d[1][i].seg.bell, b[:]); err != nil || n != 1 {
@@ -99,6 +108,7 @@ func testNames(t *testing.T, inProcess bool, opt Options) {
 		}
 	}
 	engines[0].Unlock()
+	free(t, m)
 	for _, e := range engines {
 		if err := e.Close(); err != nil {
 			t.Error(err)

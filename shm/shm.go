@@ -58,7 +58,7 @@ type Domain struct {
 	heap   map[Piece]heapPiece // in-process pieces
 	nextID Piece
 	mem    registrations
-	memory memories
+	memory *memories
 	mapped int // Memory of peers that is mapped here; guarded by the token
 	closed bool
 }
@@ -97,6 +97,9 @@ type Config struct {
 	// Name tells several domains of a rank apart, each of which meets its namesakes: a few of a-z 0-9 -, the same in all ranks. Most ranks
 	// have one, without a name.
 	Name string
+	// Memory is another domain of the rank, whose Memory this one tells of to its peers and passes to them, too; nil: its own. Between
+	// processes.
+	Memory *Domain
 
 	sys *kernel // nil: the real one
 }
@@ -106,6 +109,9 @@ func Open(cfg Config) (*Domain, error) {
 	d := &Domain{job: cfg.Job, engine: cfg.Engine, opt: cfg.Options, name: cfg.Name, hub: cfg.Hub, sys: cfg.sys, local: cfg.Job.LocalRanks()}
 	if d.sys == nil {
 		d.sys = realKernel()
+	}
+	if d.memory = new(memories); cfg.Memory != nil && !cfg.Memory.InProcess() {
+		d.memory = cfg.Memory.memory
 	}
 	d.index = make(map[int]int, len(d.local))
 	for i, r := range d.local {

@@ -12,9 +12,11 @@ func init() {
 	mca.RegisterFramework(mca.Framework{Name: "portals4", Help: "the Portals 4 network interface", Flat: true, Options: func() any { return &Options{} }})
 }
 
-// Options are the parameters of the interface, of which NAL concerns this package.
+// Options are the parameters of the interface, of which NAL concerns this package and the others package portals4.
 type Options struct {
-	NAL string `mca:"nal" default:"local,shm,tcp" level:"3" help:"network abstraction layers that carry Portals messages, the preferred first, out of local (goroutine ranks of a process), shm (processes of a host), tcp and udp; or those not to use (^shm). A process is reached by the first of them that can. Their parameters are those of the btl components sm, tcp and udp; the parameter btl does not concern them"`
+	NAL    string `mca:"nal" default:"local,shm,tcp" level:"3" help:"network abstraction layers that carry Portals messages, the preferred first, out of local (goroutine ranks of a process), shm (processes of a host), tcp and udp; or those not to use (^shm). A process is reached by the first of them that can. Their parameters are those of the btl components sm, tcp and udp; the parameter btl does not concern them"`
+	Eager  int64  `mca:"eager_limit" default:"-1" min:"-1" max:"1m" level:"5" unit:"bytes" help:"largest payload of a put that travels before its target has matched it, within what the NAL can; -1: what the NAL's BTL has as eager limit"`
+	Bypass bool   `mca:"application_bypass" default:"true" level:"4" help:"have an agent move the interface while the program computes; see mpi_async_progress for others"`
 }
 
 // Validate checks the names.

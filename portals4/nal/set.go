@@ -114,6 +114,8 @@ func (s *Set) openMemory(k *kind, env *btl.Env) (*shm.Domain, error) {
 			return nil, fmt.Errorf("%w: there is no hub of goroutine ranks", btl.ErrUnavailable)
 		}
 		cfg.Hub = env.Hub
+	} else {
+		cfg.Memory = s.env.Shm // what AllocMem gives is mapped by those who read it through a NAL, too
 	}
 	if err := env.Params.Decode("shm", "", &cfg.Options); err != nil {
 		return nil, err
@@ -192,6 +194,15 @@ func (s *Set) Modules() []btl.Module {
 		all = append(all, c.modules...)
 	}
 	return all
+}
+
+// Divert implements btl.Diverter for all NALs.
+func (s *Set) Divert(err error) {
+	for _, m := range s.Modules() {
+		if d, ok := m.(btl.Diverter); ok {
+			d.Divert(err)
+		}
+	}
 }
 
 // Flush pushes out what was taken, and says BYE; it reports whether everything is out (btl.Module.Flush). From now on the listener hears of
