@@ -75,7 +75,7 @@ func TestManyRanks(t *testing.T) {
 				all[w.Rank()] = int32(w.Rank())
 				reqs := []ompi.Request{w.Ibarrier(), w.Iallreduce(ompi.InPlace(), ompi.Slice(sums), ompi.Sum), w.Ibcast(ompi.Slice(cast), round),
 					w.Iallgather(ompi.InPlace(), ompi.Slice(all)), w.Ibarrier()}
-				if err := ompi.WaitAll(reqs, nil); err != nil {
+				if err := ompi.WaitAll(reqs...); err != nil {
 					return err
 				}
 				for i := range sums {

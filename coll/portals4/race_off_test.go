@@ -2,6 +2,6 @@
 
 package portals4
 
-var fullSizes []int // the suite's own
+var fullSizes = []int{1, 2, 3, 4, 6, 9, 16}
 
 const underRace = false
