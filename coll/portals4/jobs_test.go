@@ -62,7 +62,7 @@ func TestCommunicatorsComeAndGo(t *testing.T) {
 func TestManyRanks(t *testing.T) {
 	for _, n := range []int{17, 32} {
 		err := job(t, context.Background(), n, func(w *ompi.Comm) error {
-			for round := range 10 {
+			for round := range 5 {
 				sums, cast, all := make([]float64, 300), make([]int32, 3000), make([]int32, n)
 				for i := range sums {
 					sums[i] = float64(w.Rank() + i)

@@ -16,6 +16,9 @@ import (
 	"github.com/ompi-go/ompi-go/datatype"
 )
 
+// mine are the operations of this component.
+func mine(k alg.Kind) bool { return k == alg.Barrier || k == alg.Bcast || k == alg.Allreduce }
+
 func TestConformance(t *testing.T) {
 	for name, settings := range map[string][]string{
 		"as by default":        nil,
@@ -25,16 +28,14 @@ func TestConformance(t *testing.T) {
 		"everything is served": {"coll_portals4_max_data", "1m"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sizes := fullSizes
-			switch {
-			case settings != nil && underRace:
-				sizes = []int{3}
-			case settings != nil:
-				sizes = []int{2, 3, 5, 7}
-			}
-			colltest.Run(t, func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
+			start := func(t *testing.T, n int, body func(rank int, tbl *coll.Table, c *core.Comm)) {
 				newWorld(t, n, settings...).run(body)
-			}, sizes...)
+			}
+			if settings == nil && !underRace {
+				colltest.Run(t, start, 1, 2, 3, 4, 6, 9, 13)
+			} else {
+				colltest.Sample(t, start, mine, sampleSizes...)
+			}
 		})
 	}
 }
@@ -192,7 +193,7 @@ func TestSumsAreReproducible(t *testing.T) {
 func TestBelow(t *testing.T) {
 	const n = 3
 	w := newWorld(t, n, "coll_portals4_max_data", "100")
-	mine := core.NewOp(true, func(in, inout []int64) {
+	custom := core.NewOp(true, func(in, inout []int64) {
 		for i, x := range in {
 			inout[i] += x
 		}
@@ -200,7 +201,7 @@ func TestBelow(t *testing.T) {
 	w.run(func(rank int, tbl *coll.Table, c *core.Comm) {
 		m := moduleOf(tbl)
 		before := m.turn
-		for _, op := range []*core.Op{mine, core.Sum} {
+		for _, op := range []*core.Op{custom, core.Sum} {
 			b := make([]int64, 20)
 			b[19] = int64(rank)
 			if err := tbl.Allreduce.Allreduce(core.InPlaceBuffer(), ints(b), op); err != nil || b[19] != 3 {
