@@ -3,6 +3,7 @@ package ompi
 // The built-in components. An outside component is added by importing its package, or by WithComponent.
 import (
 	_ "github.com/ompi-go/ompi-go/bml/r2"
+	_ "github.com/ompi-go/ompi-go/btl/portals4"
 	_ "github.com/ompi-go/ompi-go/btl/self"
 	_ "github.com/ompi-go/ompi-go/btl/sm"
 	_ "github.com/ompi-go/ompi-go/btl/tcp"

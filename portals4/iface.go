@@ -24,8 +24,9 @@ type Interface struct {
 	source *progress.Source
 
 	nis   [4]*NI
-	links []*link // by job rank; nil until used
-	open  []*link // those that are not nil
+	nodes []uint32 // by job rank: the NIDs
+	links []*link  // by job rank; nil until used
+	open  []*link  // those that are not nil
 
 	ops      opTable
 	arrivals arrivalTable
@@ -36,7 +37,6 @@ type Interface struct {
 	acking []*link // with acknowledgements to send
 	busy   []*link // with messages that found no room
 	outs   *out
-	flows  *flow
 
 	fired    []*triggered // to begin
 	firing   bool
@@ -81,7 +81,12 @@ func Of(env *btl.Env) (*Interface, error) {
 }
 
 func newInterface(env *btl.Env) *Interface {
-	return &Interface{env: env, engine: env.Engine, rank: env.Job.Rank(), uid: uint32(os.Getuid()), links: make([]*link, env.Job.Size())}
+	n := env.Job.Size()
+	i := &Interface{env: env, engine: env.Engine, rank: env.Job.Rank(), uid: uint32(os.Getuid()), links: make([]*link, n), nodes: make([]uint32, n)}
+	for r := range i.nodes {
+		i.nodes[r] = uint32(env.Job.Node(r))
+	}
+	return i
 }
 
 // start opens the NALs.

@@ -62,17 +62,16 @@ type out struct {
 
 // flow is a payload that is sent piece by piece.
 type flow struct {
-	l          *link
-	next       *flow
-	tag        btl.Tag
-	word       uint64
-	mem        *memory
-	base       uint64 // in mem
-	at, end    uint64 // of the payload
-	flying     int
-	op         *op
-	in         *arrival
-	registered bool
+	l       *link
+	next    *flow
+	tag     btl.Tag
+	word    uint64
+	mem     *memory
+	base    uint64 // in mem
+	at, end uint64 // of the payload
+	flying  int
+	op      *op
+	in      *arrival
 }
 
 // flowDepth is how many pieces of a payload the NAL has at a time.
@@ -107,7 +106,7 @@ func (i *Interface) to(rank int) *link {
 }
 
 func (i *Interface) hello(l *link) {
-	o := i.newOut(l, tagHello, uint64(magic)|uint64(version)<<32, uint64(uint32(i.env.Job.Node(i.rank)))|uint64(i.rank)<<32)
+	o := i.newOut(l, tagHello, uint64(magic)|uint64(version)<<32, uint64(i.nodes[i.rank])|uint64(i.rank)<<32)
 	binary.LittleEndian.PutUint32(o.Hdr[16:], i.uid)
 	clear(o.Hdr[20 : 20+nalNameMax])
 	copy(o.Hdr[20:20+nalNameMax], l.Name)

@@ -1,7 +1,5 @@
 package portals4
 
-import "math"
-
 // NI is a network interface of one flavour (ptl_handle_ni_t).
 type NI struct {
 	i       *Interface
@@ -24,7 +22,6 @@ type NI struct {
 	mapped bool
 	ranks  []int32 // logical: the job rank of each rank
 	back   []int32 // logical: the rank of each job rank, -1 for none
-	table  []Process
 	bundle int
 }
 
@@ -220,7 +217,6 @@ func (ni *NI) setMap(ranks []int32) {
 			ni.back[j] = int32(r)
 		}
 	}
-	ni.table = nil
 }
 
 // Map gives the processes of the ranks (PtlGetMap).
@@ -335,12 +331,12 @@ func (ni *NI) EndBundle() error {
 
 // physical is the address of a rank of the job.
 func (i *Interface) physical(jobRank int) Process {
-	return Process{Rank: math.MaxUint32, NID: uint32(i.env.Job.Node(jobRank)), PID: uint32(jobRank)}
+	return Process{Rank: AnyRank, NID: i.nodes[jobRank], PID: uint32(jobRank)}
 }
 
 // jobRank finds the process of a physical address.
 func (i *Interface) jobRank(p Process) (int, bool) {
-	if p.PID >= uint32(len(i.links)) || uint32(i.env.Job.Node(int(p.PID))) != p.NID {
+	if p.PID >= uint32(len(i.nodes)) || i.nodes[p.PID] != p.NID {
 		return 0, false
 	}
 	return int(p.PID), true
