@@ -11,6 +11,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/coll/basic"
 	_ "github.com/ompi-go/ompi-go/coll/inter"
 	_ "github.com/ompi-go/ompi-go/coll/nbc"
+	_ "github.com/ompi-go/ompi-go/coll/portals4"
 	_ "github.com/ompi-go/ompi-go/coll/self"
 	_ "github.com/ompi-go/ompi-go/coll/sm"
 	_ "github.com/ompi-go/ompi-go/coll/tuned"
