@@ -82,17 +82,9 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	}
 	env.Engine.Lock()
 	defer env.Engine.Unlock()
-	ni, err := iface.NI(portals4.Matching|portals4.Logical, portals4.AnyPID, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := ni.SetJobMap(); err != nil {
-		return nil, err
-	}
-	o.fit(ni.Limits(), env.Job.Size())
 	var modules []btl.Module
 	for k := range o.MaxBTLs {
-		m := &module{opt: o, env: env, engine: env.Engine, iface: iface, ni: ni, number: k}
+		m := &module{opt: o, env: env, engine: env.Engine, iface: iface, number: k}
 		if err := m.open(); err != nil {
 			for _, m := range modules {
 				_ = m.Close() // the first error is the one to tell

@@ -64,7 +64,7 @@ func openAlone(t *testing.T, params map[string]string, job rte.Job) ([]btl.Modul
 // TestOnlyByName: nobody opens an interface who has not asked for it.
 func TestOnlyByName(t *testing.T) {
 	job := rte.NewHub(1).Job(0)
-	for _, list := range []string{"", "^self", "sm"} {
+	for _, list := range []string{"", "^tcp", "sm"} {
 		if mods, err := openAlone(t, map[string]string{"btl": list}, job); len(mods) != 0 || err != nil {
 			t.Errorf("btl %q: %d modules, %v", list, len(mods), err)
 		}
