@@ -37,7 +37,6 @@ type Interface struct {
 	acking []*link // with acknowledgements to send
 	busy   []*link // with messages that found no room
 	outs   *out
-	flows  *flow
 
 	fired    []*triggered // to begin
 	firing   bool

@@ -62,17 +62,16 @@ type out struct {
 
 // flow is a payload that is sent piece by piece.
 type flow struct {
-	l          *link
-	next       *flow
-	tag        btl.Tag
-	word       uint64
-	mem        *memory
-	base       uint64 // in mem
-	at, end    uint64 // of the payload
-	flying     int
-	op         *op
-	in         *arrival
-	registered bool
+	l       *link
+	next    *flow
+	tag     btl.Tag
+	word    uint64
+	mem     *memory
+	base    uint64 // in mem
+	at, end uint64 // of the payload
+	flying  int
+	op      *op
+	in      *arrival
 }
 
 // flowDepth is how many pieces of a payload the NAL has at a time.

@@ -1,0 +1,190 @@
+package portals4
+
+import (
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/mtl"
+	ptl "github.com/ompi-go/ompi-go/portals4"
+)
+
+// searching is the search under way: it ends inside the call, its event is in the queue when PtlMESearch returns.
+type searching struct {
+	x   *channel
+	hit bool
+	st  core.Status
+}
+
+// pattern fills in what a probe compares.
+func (m *module) probing(ch *core.Channel, source, tag int, d *ptl.ME) (*channel, *peer, bool) {
+	x := m.chans[ch.ID]
+	bits, ignore, ok := m.split.pattern(ch.ID, source, tag)
+	if !ok || x == nil || m.broken != nil {
+		return nil, nil, false
+	}
+	var p *peer
+	*d = ptl.ME{MatchID: ptl.AnyProcess, UID: ptl.AnyUID, MatchBits: bits, IgnoreBits: ignore, Options: ptl.OpPut | ptl.UseOnce}
+	if source != core.AnySource {
+		p = m.peerOf(ch, source)
+		d.MatchID = p.id
+	}
+	m.drain()
+	return x, p, true
+}
+
+// Iprobe implements mtl.Module.
+func (m *module) Iprobe(ch *core.Channel, source, tag int) (core.Status, bool) {
+	var d ptl.ME
+	x, p, ok := m.probing(ch, source, tag, &d)
+	if !ok {
+		return core.EmptyStatus(), false
+	}
+	m.search = searching{x: x}
+	if err := m.recvPT.MESearch(&d, ptl.SearchOnly, &m.search); err != nil {
+		m.breakDown(interfaceError("PtlMESearch", err))
+		return core.EmptyStatus(), false
+	}
+	m.drain()
+	m.search.x = nil
+	if !m.search.hit {
+		m.credit.missed(m, p)
+		return core.EmptyStatus(), false
+	}
+	return m.search.st, true
+}
+
+// found is the end of a search that takes nothing, or of one that finds nothing.
+func (m *module) found(ev *ptl.Event) {
+	switch u := ev.UserPtr.(type) {
+	case *searching:
+		if u.x != nil && ev.NIFail == ptl.OK {
+			u.hit = true
+			u.st = core.MakeStatus(m.split.sourceOf(ev.MatchBits), m.split.tagOf(ev.MatchBits), int64(lengthOf(ev.HdrData)))
+		}
+	case *message:
+		u.none = true
+	case *purge:
+		u.more = false
+	}
+}
+
+// message is one that Improbe has taken: what has come of it is kept, the rest is got when it is received.
+type message struct {
+	x    *channel
+	a    arrival
+	ev   ptl.Event
+	buf  *buffer
+	got  int
+	have bool
+	none bool
+	next *message
+}
+
+// Status implements mtl.Message.
+func (g *message) Status() core.Status { return core.MakeStatus(g.a.source, g.a.tag, int64(g.a.total)) }
+
+// Improbe implements mtl.Module.
+func (m *module) Improbe(ch *core.Channel, source, tag int) (mtl.Message, core.Status, bool) {
+	var d ptl.ME
+	x, p, ok := m.probing(ch, source, tag, &d)
+	if !ok {
+		return nil, core.EmptyStatus(), false
+	}
+	g := m.free.msgs
+	if g == nil {
+		g = new(message)
+	} else {
+		m.free.msgs = g.next
+	}
+	*g = message{x: x}
+	if err := m.recvPT.MESearch(&d, ptl.SearchDelete, g); err != nil {
+		m.breakDown(interfaceError("PtlMESearch", err))
+		return nil, core.EmptyStatus(), false
+	}
+	m.drain()
+	if !g.have {
+		m.credit.missed(m, p)
+		if g.none {
+			g.next, m.free.msgs = m.free.msgs, g
+		}
+		return nil, core.EmptyStatus(), false
+	}
+	return g, g.Status(), true
+}
+
+// taken: a message was taken out of the overflow list. Its block may be linked anew next, so it is copied.
+func (m *module) taken(g *message, ev *ptl.Event) {
+	a, ok := m.arrived(g.x, ev)
+	if !ok || ev.NIFail != ptl.OK {
+		g.none = true
+		return
+	}
+	g.a, g.ev, g.have = a, *ev, true
+	m.stats.received(a.proto, true)
+	m.stats.wasted += ev.RLength - ev.MLength
+	if n := int(ev.MLength); n > 0 {
+		g.buf = m.pools.get(n)
+		g.got = copy(g.buf.mem, ev.Start)
+	}
+	g.ev.Start, g.ev.UserPtr = nil, nil
+	if m.trig {
+		g.x.unarmed++
+	}
+	if a.proto == protoShort && ev.HdrData&hdrSync != 0 {
+		m.tell(a.p, ev.HdrData)
+	}
+}
+
+// RecvMessage implements mtl.Module.
+func (m *module) RecvMessage(msg mtl.Message, r *mtl.Request) {
+	g := msg.(*message)
+	q := m.newRecv(r, g.x)
+	q.p, q.source, q.tag, q.total = g.a.p, g.a.source, g.a.tag, g.a.total
+	q.counted = m.trig
+	if g.got > 0 {
+		q.got = copy(q.mem, g.buf.mem[:g.got])
+	}
+	m.pools.put(g.buf)
+	ev := g.ev
+	g.x, g.buf, g.ev = nil, nil, ptl.Event{}
+	g.next, m.free.msgs = m.free.msgs, g
+	if q.err = m.refusal(r.Ch, q.x, nil); q.err != nil {
+		m.endRecv(q)
+		return
+	}
+	if protoOf(ev.MatchBits) == protoShort {
+		m.endRecv(q)
+		return
+	}
+	if q.p.proc.Failed() != nil {
+		q.err = r.Ch.Comm.DeathOf(q.p.proc)
+		m.endRecv(q)
+		return
+	}
+	m.fetchRest(q, &ev)
+	m.settle()
+}
+
+// purge is the user pointer of searches that drop messages.
+type purge struct {
+	more bool
+	x    *channel
+}
+
+// purge drops the messages of a channel that nobody has received.
+func (m *module) purge(x *channel) {
+	m.drain()
+	d := ptl.ME{MatchID: ptl.AnyProcess, UID: ptl.AnyUID, MatchBits: uint64(x.ch.ID) << ctxShift, IgnoreBits: anyProto | (1<<ctxShift - 1), Options: ptl.OpPut | ptl.UseOnce}
+	for m.purged = (purge{more: true, x: x}); m.purged.more && m.broken == nil; {
+		m.purged.more = false
+		if err := m.recvPT.MESearch(&d, ptl.SearchDelete, &m.purged); err != nil {
+			return
+		}
+		m.drain()
+	}
+}
+
+// dropped: such a message is gone. Its sender gets its credit back.
+func (m *module) dropped(ev *ptl.Event) {
+	m.purged.more = true
+	m.stats.dropped++
+	m.arrived(m.purged.x, ev)
+}
