@@ -117,6 +117,7 @@ const (
 	reorderBy  = 3         // later transmissions that have come make one lost
 	maxRTO     = 500_000   // between probes
 	firstRTO   = 50_000    // before anything is measured
+	fullWait   = 1000      // until the host is tried again that had no room
 	loseSlack  = 1000      // added to the time after which one that was overtaken is overdue
 	maxBackoff = 8         // doublings of the time between probes
 	hopeless   = 3         // probes in a row after which the network is taken to be jammed
@@ -189,16 +190,16 @@ func (f *flow) step(now int64) {
 	}
 	f.pump(now)
 	if f.ackNow || f.unacked >= ackEvery || f.ackAt != 0 && now >= f.ackAt {
-		f.acknowledge()
+		f.acknowledge(now)
 	}
 }
 
 // acknowledge sends an acknowledgement alone.
-func (f *flow) acknowledge() {
+func (f *flow) acknowledge(now int64) {
 	if f.host.transmit(kindAck, f.next, nil, nil, 0) {
 		f.told()
 	} else {
-		f.ackNow = true
+		f.ackNow, f.ackAt = true, now+fullWait
 	}
 }
 

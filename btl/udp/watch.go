@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -109,8 +110,8 @@ func (m *module) Arm() {
 			at = d
 		}
 	}
-	if len(m.busy) > 0 && at == 0 {
-		at = m.clock() + 1000 // the kernel took nothing, or more is to be sent
+	if len(m.busy) > 0 && (at == 0 || slices.ContainsFunc(m.sockets, isFull)) {
+		at = m.clock() + fullWait
 	}
 	if at == 0 || m.alarmT != 0 && m.alarmT <= at {
 		return
@@ -119,6 +120,8 @@ func (m *module) Arm() {
 	m.alarmT = at
 	m.alarm = m.engine.AddTimer(time.Duration(max(0, at-m.clock()))*time.Microsecond, (*alarm)(m))
 }
+
+func isFull(s *socket) bool { return s.full }
 
 // Disarm implements progress.Sleeper. The alarm stays: it may be needed again, and finds nothing to do otherwise.
 func (m *module) Disarm() {}
