@@ -185,7 +185,7 @@ func (ep *endpoint) deadline() int64 {
 	return ep.live.deadline()
 }
 
-// lingering is how many times a BYE is repeated to a peer that has said BYE itself, and may have gone before it could answer.
+// lingering is how many times a peer is asked that has said BYE itself: it is driven until it goes, so it has gone if it does not answer.
 const lingering = 5
 
 func (ep *endpoint) flush() bool {
@@ -198,7 +198,7 @@ func (ep *endpoint) flush() bool {
 		return true
 	}
 	c.bye()
-	return c.byeOut && c.una == c.next || c.byeOut && c.byeIn && c.una+1 == c.next && c.probes >= lingering
+	return c.byeOut && c.una == c.next || c.byeOut && c.byeIn && c.probes >= lingering
 }
 
 // close says that the connection is over, and lets go of everything.
