@@ -98,3 +98,18 @@ func components(framework string, known []string) string {
 	}
 	return "the components of " + framework + " are " + strings.Join(known, ", ")
 }
+
+// ParseSelection reads a parameter that is a list to use ("a,b") or not to use ("^a,b") out of known names, as the selection lists of
+// frameworks are. The error names the nearest known one.
+func ParseSelection(text string, known []string) (Selection, error) {
+	s, err := parseSelection(text)
+	if err != nil {
+		return s, err
+	}
+	for _, name := range s.names {
+		if !slices.Contains(known, name) {
+			return Selection{}, fmt.Errorf("it names %q%s (there are %s)", name, didYouMean(nearest(name, known)), strings.Join(known, ", "))
+		}
+	}
+	return s, nil
+}

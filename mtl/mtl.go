@@ -35,7 +35,7 @@ type Request struct {
 	Owner Completer
 	Ch    *core.Channel
 	Buf   core.Buffer // alive until Done
-	Peer  int         // rank in Ch.Comm, or AnySource
+	Peer  int         // rank that messages on Ch name (core.Comm.Procs), or AnySource
 	Tag   int         // or AnyTag
 	Sync  bool        // of a send: Done only when it was matched
 	Priv  any         // the MTL's state of it, while it is under way
@@ -52,6 +52,10 @@ type Completer interface {
 type Message interface {
 	Status() core.Status
 }
+
+// Termed is a Module with more than its limits that must be the same in all ranks of the job: Terms says it in a few words, such as a
+// split of match bits. Ranks whose words differ do not start.
+type Termed interface{ Terms() string }
 
 // Module is an open MTL. Ranks are those of the channel's communicator. ProcNull was handled above.
 type Module interface {
@@ -72,16 +76,22 @@ type Module interface {
 	// Iprobe looks for a message that waits (MPI-3.1 §3.8.1); Improbe takes it. nil: there is none.
 	Iprobe(ch *core.Channel, source, tag int) (core.Status, bool)
 	Improbe(ch *core.Channel, source, tag int) (Message, core.Status, bool)
-	// RecvMessage begins the receive of a message that Improbe has taken.
+	// RecvMessage begins the receive of a message that Improbe has taken. The message is no more.
 	RecvMessage(m Message, r *Request)
 
-	// AddComm and DelComm tell of communicators; nothing is pending when one goes.
+	// AddComm and DelComm tell of communicators. No request is pending when one goes; messages that nobody has received are dropped with it:
+	// the next communicator may have the same channel numbers.
 	AddComm(c *core.Comm) error
 	DelComm(c *core.Comm)
-	// Flushed reports whether every message sent on c has come to its receiver, matched or not: none is on the way any more.
+	// Flushed reports whether every message sent on the P2P channel of c has come to its receiver, matched or not: none is on the way any
+	// more. Those for processes that have died do not count.
 	Flushed(c *core.Comm) bool
 
-	// ProcFailed ends what can no longer happen since p has died, CommFailed everything on c, each with the error that the fault gives.
+	// ProcFailed ends what is under way with p, which has died: sends to it, and receives that have matched a message of it whose rest will
+	// not come. CommFailed, when c's fault is fatal, ends likewise what is under way on c. The errors are those of the fault (core.Proc.Failed,
+	// core.Comm.Fault). Receives that nothing has matched may be left to the PML: it takes those back with Cancel that never will be, such
+	// as those from any source, and begins nothing on what has failed but the receive of messages that had come. Messages that came whole
+	// before their sender died can still be received.
 	ProcFailed(p *core.Proc)
 	CommFailed(c *core.Comm)
 	// Pending says in a few words what is under way; nothing when nothing is.

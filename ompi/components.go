@@ -3,6 +3,7 @@ package ompi
 // The built-in components. An outside component is added by importing its package, or by WithComponent.
 import (
 	_ "github.com/ompi-go/ompi-go/bml/r2"
+	_ "github.com/ompi-go/ompi-go/btl/portals4"
 	_ "github.com/ompi-go/ompi-go/btl/self"
 	_ "github.com/ompi-go/ompi-go/btl/sm"
 	_ "github.com/ompi-go/ompi-go/btl/tcp"
@@ -17,6 +18,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/mpool/heap"
 	_ "github.com/ompi-go/ompi-go/mpool/huge"
 	_ "github.com/ompi-go/ompi-go/mpool/shm"
+	_ "github.com/ompi-go/ompi-go/pml/cm"
 	_ "github.com/ompi-go/ompi-go/pml/ob1"
 	_ "github.com/ompi-go/ompi-go/rcache/rb"
 )

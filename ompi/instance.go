@@ -189,15 +189,16 @@ func (i *Instance) open(reg *mca.Registry, at place, local int, arch datatype.Ar
 			return err
 		}
 	}
-	if i.job.Size() > 1 {
-		if err := i.job.Fence(); err != nil {
-			return err
-		}
-	}
-	env.Fenced = true
-	if err := i.openMessaging(reg, env); err != nil {
+	if err := i.openBML(reg, env); err != nil {
 		return err
 	}
+	if err := i.openPML(reg, env); err != nil {
+		return err
+	}
+	if err := i.agreeOnPML(); err != nil {
+		return err
+	}
+	env.Fenced = true
 	i.job.OnFailure(i.launcherSaysDead)
 	i.tagUB = i.pml.MaxTag()
 	if err := i.openComms(reg, env); err != nil {
@@ -222,8 +223,8 @@ func (i *Instance) withoutShm(cause error) error {
 	return nil
 }
 
-// openMessaging opens the BML and the PML of the highest priority.
-func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
+// openBML opens the manager of the BTLs.
+func (i *Instance) openBML(reg *mca.Registry, env *btl.Env) error {
 	for _, c := range reg.Components("bml") {
 		if i.params.Selection("bml").Allows(c.Name()) {
 			m, err := c.(bml.Component).Open(env, i.modules)
@@ -233,27 +234,6 @@ func (i *Instance) openMessaging(reg *mca.Registry, env *btl.Env) error {
 			i.bml = m
 			break
 		}
-	}
-	best := -1
-	var why []string
-	for _, c := range reg.Components("pml") {
-		if !i.params.Selection("pml").Allows(c.Name()) {
-			continue
-		}
-		m, priority, err := c.(pml.Component).Open(env)
-		if err != nil {
-			why = append(why, err.Error())
-			continue
-		}
-		if priority > best {
-			i.pml, best = m, priority
-		}
-	}
-	if i.pml == nil {
-		if why == nil {
-			why = []string{"none is allowed"}
-		}
-		return fmt.Errorf("no pml can be used: %s; check the parameter pml", strings.Join(why, "; "))
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ func (i *Instance) sources() []metrics.Source {
 	for _, m := range i.modules {
 		add(m)
 	}
+	for _, s := range i.services.All() {
+		add(s)
+	}
 	for _, f := range i.coll {
 		add(f)
 	}

@@ -30,8 +30,21 @@ const PairTags = 1 << 30
 // Component is what registers with mca under framework "pml".
 type Component interface {
 	mca.Component
-	// Open makes the component's module for one instance; priority decides between those that can. The token is not held.
-	Open(env *btl.Env) (m Module, priority int, err error)
+	// Priority decides between those that can be opened: the highest wins.
+	Priority(params *mca.Params) (int, error)
+	// Open makes the component's module for one instance, before the job's first Fence, when no component of a higher priority works. It
+	// does not Fence: ranks may choose differently, which is found out at that Fence. The token is not held.
+	Open(env *btl.Env) (Module, error)
+}
+
+// Termed is a Module with more than its name and limits that must be the same in all ranks of the job: Terms says it in a few words, such as
+// the transport under it. Ranks whose words differ do not start.
+type Termed interface{ Terms() string }
+
+// Limiter is a Module whose limits may be more than those of other ranks. Limit lowers what MaxTag and MaxContext say to what the job has
+// agreed on, before any communicator is made.
+type Limiter interface {
+	Limit(maxTag int, maxContext uint32)
 }
 
 // Message is a matched message that a matched probe has taken out of the queues (MPI-3.1 §3.8.2).

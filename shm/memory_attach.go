@@ -160,13 +160,13 @@ func (d *Domain) memoryToken(asker, owner int, number uint32) []byte {
 	secret := d.job.Secret()
 	b := binary.LittleEndian.AppendUint32(nil, uint32(asker)|wantsMemory)
 	m := hmac.New(sha256.New, secret[:])
-	fmt.Fprintf(m, "ompi-go shm memory %s %d of %d for %d", d.job.ID(), number, owner, asker)
+	fmt.Fprintf(m, "ompi-go shm %s %s %d of %d for %d", d.called("memory"), d.job.ID(), number, owner, asker)
 	return m.Sum(b)
 }
 
 // descriptorOf is a descriptor of this rank's Memory, which the caller closes. It is called by goroutines that have no token.
 func (d *Domain) descriptorOf(number uint32) (int, error) {
-	x := &d.memory
+	x := d.memory
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if t := x.table.Load(); t != nil {

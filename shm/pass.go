@@ -39,7 +39,7 @@ const (
 )
 
 func (d *Domain) passName(rank int) string {
-	return fmt.Sprintf("@ompi-go/%s/%d/segment", d.job.ID(), rank)
+	return fmt.Sprintf("@ompi-go/%s/%d/%s", d.job.ID(), rank, d.called("segment"))
 }
 
 // passToken is what rank asker shows to rank owner: its number, then a MAC.
@@ -47,7 +47,7 @@ func (d *Domain) passToken(asker, owner int) []byte {
 	secret := d.job.Secret()
 	b := binary.LittleEndian.AppendUint32(nil, uint32(asker))
 	m := hmac.New(sha256.New, secret[:])
-	fmt.Fprintf(m, "ompi-go shm segment %s %d for %d", d.job.ID(), owner, asker)
+	fmt.Fprintf(m, "ompi-go shm %s %s %d for %d", d.called("segment"), d.job.ID(), owner, asker)
 	return m.Sum(b)
 }
 

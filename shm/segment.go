@@ -116,7 +116,7 @@ func (d *Domain) openSegment() (err error) {
 			return err
 		}
 	}
-	if err := d.job.Put(cardKey, d.card().append(nil)); err != nil {
+	if err := d.job.Put(d.called(cardKey), d.card().append(nil)); err != nil {
 		return err
 	}
 	d.engine.AddSleeper(d)
@@ -201,7 +201,7 @@ func (d *Domain) allocAt(p *Peer, n int64) (Piece, unsafe.Pointer, error) {
 }
 
 func (d *Domain) openSegmentOf(rank int) (int, error) {
-	b, err := d.job.Get(rank, cardKey)
+	b, err := d.job.Get(rank, d.called(cardKey))
 	if err != nil {
 		return -1, err
 	}
@@ -263,7 +263,7 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 		d.seg.region.Ref()
 		return &Peer{Rank: rank, ctl: d.ctl, region: d.seg.region, pid: os.Getpid(), bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
 	}
-	b, err := d.job.Get(rank, cardKey)
+	b, err := d.job.Get(rank, d.called(cardKey))
 	if err != nil {
 		return nil, err
 	}

@@ -48,15 +48,17 @@ type Domain struct {
 	me     int         // my position
 	peers  []*Peer     // by position; nil until attached. Guarded by the engine's token
 	ctl    *control
-	hub    *Hub     // in-process
-	seg    *segment // between processes
+	name   string
+	hub    *Hub                     // in-process
+	row    []atomic.Pointer[Domain] // the hub's, of domains of this name
+	seg    *segment                 // between processes
 	sys    *kernel
 
 	mu     sync.Mutex
 	heap   map[Piece]heapPiece // in-process pieces
 	nextID Piece
 	mem    registrations
-	memory memories
+	memory *memories
 	mapped int // Memory of peers that is mapped here; guarded by the token
 	closed bool
 }
@@ -67,10 +69,24 @@ type heapPiece struct {
 }
 
 // Hub lets the goroutine ranks of a process find each other.
-type Hub struct{ domains []atomic.Pointer[Domain] }
+type Hub struct {
+	ranks int
+	mu    sync.Mutex // guards rows
+	rows  map[string][]atomic.Pointer[Domain]
+}
 
 // NewHub is for a process of n ranks.
-func NewHub(n int) *Hub { return &Hub{domains: make([]atomic.Pointer[Domain], n)} }
+func NewHub(n int) *Hub { return &Hub{ranks: n, rows: make(map[string][]atomic.Pointer[Domain])} }
+
+// row is where the domains of a name are, by rank.
+func (h *Hub) row(name string) []atomic.Pointer[Domain] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rows[name] == nil {
+		h.rows[name] = make([]atomic.Pointer[Domain], h.ranks)
+	}
+	return h.rows[name]
+}
 
 // Config is what Open needs.
 type Config struct {
@@ -78,15 +94,24 @@ type Config struct {
 	Engine  *progress.Engine
 	Options Options
 	Hub     *Hub // nil between processes
+	// Name tells several domains of a rank apart, each of which meets its namesakes: a few of a-z 0-9 -, the same in all ranks. Most ranks
+	// have one, without a name.
+	Name string
+	// Memory is another domain of the rank, whose Memory this one tells of to its peers and passes to them, too; nil: its own. Between
+	// processes.
+	Memory *Domain
 
 	sys *kernel // nil: the real one
 }
 
 // Open makes the rank's segment and publishes its card. Peers can attach after the job's next Fence.
 func Open(cfg Config) (*Domain, error) {
-	d := &Domain{job: cfg.Job, engine: cfg.Engine, opt: cfg.Options, hub: cfg.Hub, sys: cfg.sys, local: cfg.Job.LocalRanks()}
+	d := &Domain{job: cfg.Job, engine: cfg.Engine, opt: cfg.Options, name: cfg.Name, hub: cfg.Hub, sys: cfg.sys, local: cfg.Job.LocalRanks()}
 	if d.sys == nil {
 		d.sys = realKernel()
+	}
+	if d.memory = new(memories); cfg.Memory != nil && !cfg.Memory.InProcess() {
+		d.memory = cfg.Memory.memory
 	}
 	d.index = make(map[int]int, len(d.local))
 	for i, r := range d.local {
@@ -98,13 +123,22 @@ func Open(cfg Config) (*Domain, error) {
 		d.heap = make(map[Piece]heapPiece)
 		mem := alignedBytes(controlSize(len(d.local)))
 		d.ctl = controlAt(mem, len(d.local))
-		d.hub.domains[cfg.Job.Rank()].Store(d)
+		d.row = d.hub.row(d.name)
+		d.row[cfg.Job.Rank()].Store(d)
 		return d, nil
 	}
 	if err := d.openSegment(); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// called is a name that each of a rank's domains has for itself, such as that of a socket.
+func (d *Domain) called(what string) string {
+	if d.name == "" {
+		return what
+	}
+	return what + "." + d.name
 }
 
 // Local are the ranks that share this memory, ascending.
@@ -241,7 +275,7 @@ func (d *Domain) Attach(rank int) (*Peer, error) {
 	}
 	var p *Peer
 	if d.hub != nil {
-		o := d.hub.domains[rank].Load()
+		o := d.row[rank].Load()
 		if o == nil {
 			return nil, fmt.Errorf("shm: rank %d has not opened its memory", rank)
 		}
@@ -275,7 +309,7 @@ func (d *Domain) Close() error {
 	}
 	d.closed = true
 	if d.hub != nil {
-		d.hub.domains[d.job.Rank()].Store(nil)
+		d.row[d.job.Rank()].Store(nil)
 		return nil
 	}
 	return d.closeSegment()

@@ -28,7 +28,7 @@ type bell struct{ addr unix.SockaddrUnix }
 
 // bellName is in the abstract namespace: it vanishes with its owner.
 func (d *Domain) bellName(rank int) string {
-	return fmt.Sprintf("@ompi-go/%s/%d/bell", d.job.ID(), rank)
+	return fmt.Sprintf("@ompi-go/%s/%d/%s", d.job.ID(), rank, d.called("bell"))
 }
 
 // NeedFence reports whether a sender must order its message before its look at the receiver's sleep by a full barrier of its

@@ -5,6 +5,7 @@
 //	ompi-bench limits                       what the machine gives without any MPI
 //	ompi-bench compare -n 2 latency bw      ours and others in turn
 //	ompi-bench tune -n 8 --out rules        measure collective algorithms, write a decision table
+//	ompi-bench portals4 put_latency         the Portals interface, without MPI
 //	ompi-bench paper kim-2018 --out DIR     repeat the measurements of a paper
 //
 // Tests carry the names and the columns of the OSU micro-benchmarks: `#` comment lines, then a size and a value.
@@ -41,6 +42,9 @@ func run(ctx context.Context, args []string, started time.Time) int {
 	}
 	if len(args) > 0 && args[0] == "paper" {
 		return runPaper(ctx, args[1:])
+	}
+	if len(args) > 0 && args[0] == "portals4" {
+		return runPortals(ctx, args[1:])
 	}
 	cmd, err := parse(args)
 	switch {

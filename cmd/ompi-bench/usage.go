@@ -20,6 +20,7 @@ func usage() string {
 	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N] [--alloc-mem]
        ompi-bench limits [--json FILE]
        ompi-bench tune --out FILE [-n N] ...   (ompi-bench tune -h says more)
+       ompi-bench portals4 TEST...             (ompi-bench portals4 -h says more)
        ompi-bench paper NAME --out DIR ...     (ompi-bench paper -h says more)
        ompi-bench compare [-n N] [--with openmpi,mpich,goroutines] [--reps R] [--btl sm|tcp] [--bind-to core|none]
                           [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] TEST...

@@ -1,14 +1,11 @@
 package ob1
 
-import "github.com/ompi-go/ompi-go/metrics"
-
-var byProtocol = []string{"protocol"}
+import (
+	"github.com/ompi-go/ompi-go/metrics"
+	"github.com/ompi-go/ompi-go/pml"
+)
 
 var (
-	sentDesc          = &metrics.Desc{Name: "ompi_pml_messages_sent_total", Help: "Messages sent, collectives' own included, by the protocol offered.", Labels: byProtocol}
-	sentBytesDesc     = &metrics.Desc{Name: "ompi_pml_bytes_sent_total", Help: "Bytes of the messages sent.", Labels: byProtocol}
-	receivedDesc      = &metrics.Desc{Name: "ompi_pml_messages_received_total", Help: "Messages received, collectives' own included, by how they came: inline ones count as eager.", Labels: byProtocol}
-	receivedBytesDesc = &metrics.Desc{Name: "ompi_pml_bytes_received_total", Help: "Bytes put into receive buffers; the rest of a truncated message is not counted.", Labels: byProtocol}
 	matchesDesc       = &metrics.Desc{Name: "ompi_pml_matches_total", Help: "Receives matched with a message."}
 	unexpectedDesc    = &metrics.Desc{Name: "ompi_pml_unexpected_total", Help: "Messages that came before a receive for them was posted."}
 	outOfSequenceDesc = &metrics.Desc{Name: "ompi_pml_out_of_sequence_total", Help: "Messages held until earlier ones of the same sender came."}
@@ -31,7 +28,7 @@ var (
 // Describe implements metrics.Source.
 func (o *module) Describe() []*metrics.Desc {
 	return []*metrics.Desc{
-		sentDesc, sentBytesDesc, receivedDesc, receivedBytesDesc, matchesDesc, unexpectedDesc, outOfSequenceDesc, strayDesc, refusedDesc,
+		pml.MessagesSent, pml.BytesSent, pml.MessagesReceived, pml.BytesReceived, matchesDesc, unexpectedDesc, outOfSequenceDesc, strayDesc, refusedDesc,
 		retriesDesc, againDesc, copyFallbacksDesc, overruledDesc, checksumErrDesc, keptDesc, releasedDesc, highestDesc, creditsDesc, loansDesc, poorDesc, starvedDesc,
 	}
 }
@@ -40,13 +37,13 @@ func (o *module) Describe() []*metrics.Desc {
 func (o *module) Metrics(emit metrics.Emit) {
 	s := &o.stats
 	for p := range protoCount {
-		emit(sentDesc, s.Sent[p], p.String())
-		emit(sentBytesDesc, s.SentBytes[p], p.String())
+		emit(pml.MessagesSent, s.Sent[p], p.String())
+		emit(pml.BytesSent, s.SentBytes[p], p.String())
 		if p == protoInline {
 			continue // a receiver cannot tell it from eager
 		}
-		emit(receivedDesc, s.Received[p], p.String())
-		emit(receivedBytesDesc, s.ReceivedBytes[p], p.String())
+		emit(pml.MessagesReceived, s.Received[p], p.String())
+		emit(pml.BytesReceived, s.ReceivedBytes[p], p.String())
 	}
 	emit(matchesDesc, s.Matches)
 	emit(unexpectedDesc, s.Unexpected)

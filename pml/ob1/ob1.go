@@ -48,18 +48,25 @@ func (component) Options() any      { return &Options{} }
 // Managers is how ob1 gets its bml: the instance opens one and passes it.
 type Managers interface{ BML() bml.Manager }
 
+// Priority implements pml.Component.
+func (component) Priority(params *mca.Params) (int, error) {
+	var opt Options
+	err := params.Decode("pml", "ob1", &opt)
+	return opt.Priority, err
+}
+
 // Open makes the module; the instance's BML comes through env.Upcalls.
-func (component) Open(env *btl.Env) (pml.Module, int, error) {
+func (component) Open(env *btl.Env) (pml.Module, error) {
 	var opt Options
 	if err := env.Params.Decode("pml", "ob1", &opt); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	b, ok := env.Upcalls.(Managers)
 	if !ok || b.BML() == nil {
-		return nil, 0, fmt.Errorf("pml ob1: %w: no bml", btl.ErrUnavailable)
+		return nil, fmt.Errorf("pml ob1: %w: no bml", btl.ErrUnavailable)
 	}
 	o := newModule(env, b.BML(), opt)
-	return o, opt.Priority, env.Params.Watch("pml", "ob1", func(into any) (func(), error) {
+	return o, env.Params.Watch("pml", "ob1", func(into any) (func(), error) {
 		return func() {
 			x := into.(*Options)
 			o.opt.Depth, o.opt.RecvDepth, o.opt.Protocol = x.Depth, x.RecvDepth, x.Protocol

@@ -1,6 +1,15 @@
 // Package nal is the network abstraction layer of package portals4: how its messages travel. A NAL is a BTL, opened once more for the
 // interface alone, with business cards, shared memory, connections and a dispatch table of its own: every BTL that there is can carry
-// Portals, and nothing is written twice. Which NAL serves a peer is decided by where the peer is (parameter nal). Only portals4 uses this.
+// Portals, and nothing is written twice. Which NAL serves a peer is decided by where the peer is (parameter portals4_nal). Only portals4
+// uses this.
+//
+//	NAL    carried by             reaches
+//	local  sm, over the Go heap   goroutine ranks of the process
+//	shm    sm, in mapped memory   the ranks of the host
+//	tcp    tcp                    every other rank
+//	udp    udp                    every other rank
+//
+// A carrier has the parameters of its BTL (btl_sm_..., btl_tcp_..., btl_udp_...); the parameter btl does not concern it.
 package nal
 
 import (
@@ -8,21 +17,17 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 )
 
-// Listener hears of connections that broke for good. The token is held.
+// Listener hears of connections that broke for good, once a process, unless the end is intended (Set.Flush). The token is held.
 type Listener interface {
 	Failed(p *core.Proc, cause error)
 }
 
-// Set is the open NALs of one interface.
-type Set struct {
-	Dispatch *btl.Dispatch // for the interface's handlers
-}
-
-// Link is the way to one process.
+// Link is the way to one process. The other end chooses its own: the two directions of a pair may go by different NALs where a rank
+// could not have the better one, so that handles of memory mean something to a Getter and a Putter of the same Name alone.
 type Link struct {
 	Name      string // of the NAL
 	Module    btl.Module
-	Limits    btl.Limits
+	Limits    btl.Limits // of the module, as they were when the link was made
 	Send      btl.Endpoint
 	Inline    btl.InlineSender // nil: cannot
 	MaxInline int
@@ -31,17 +36,14 @@ type Link struct {
 	Reg       btl.Registrar // nil: no registration needed or possible
 }
 
-// Open opens the NALs that parameters allow. Cards are written, so that Connect works after the job's next Fence. The token is not held.
-func Open(env *btl.Env, l Listener) (*Set, error) { panic("to come") }
-
-// Connect gives the way to a process that is not this one; the error says, NAL by NAL, why there is none. The token is held.
-func (s *Set) Connect(p *core.Proc) (*Link, error) { panic("to come") }
-
-// Names are the open NALs.
-func (s *Set) Names() []string { panic("to come") }
-
-// Flush pushes out what was taken, and says BYE; it reports whether everything is out (btl.Module.Flush). The token is held.
-func (s *Set) Flush() bool { panic("to come") }
-
-// Close releases everything. The token is held.
-func (s *Set) Close() error { panic("to come") }
+// newLink asks a module and its endpoint for what they can do.
+func newLink(name string, m btl.Module, ep btl.Endpoint) *Link {
+	l := &Link{Name: name, Module: m, Limits: m.Limits(), Send: ep}
+	if i, ok := ep.(btl.InlineSender); ok {
+		l.Inline, l.MaxInline = i, i.MaxInline()
+	}
+	l.Get, _ = ep.(btl.Getter)
+	l.Put, _ = ep.(btl.Putter)
+	l.Reg, _ = m.(btl.Registrar)
+	return l
+}

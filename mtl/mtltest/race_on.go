@@ -1,0 +1,5 @@
+//go:build race
+
+package mtltest
+
+const raceEnabled = true

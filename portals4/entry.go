@@ -1,0 +1,439 @@
+package portals4
+
+import "github.com/ompi-go/ompi-go/portals4/match"
+
+// Entry is the handle of a list entry or match list entry. It is a value; the zero Entry is none (PTL_INVALID_HANDLE).
+type Entry struct {
+	e   *entry
+	gen uint32
+}
+
+// entry is a list entry or a match list entry. Of a non-matching interface it has a pattern that takes everything.
+type entry struct {
+	match.Entry[entry]
+	pt      *PT
+	list    List
+	linked  bool // in its list
+	auto    bool // it was taken out because it was used up, and its AUTO_UNLINK is to come
+	local   bool // MEManageLocal
+	freeing bool // its AUTO_FREE is to come
+	options EntryOptions
+	uid     uint32
+	gen     uint32
+	mem     memory
+	minFree uint64
+	cursor  uint64
+	ct      *CT
+	userPtr any
+	active  int // operations whose data is on the way
+	headers int // unexpected headers of operations that it took
+	next    *entry
+}
+
+// entryPool has an NI's entries.
+type entryPool struct {
+	free *entry
+	used int
+}
+
+// header is what is kept of an operation that the overflow list took.
+type header struct {
+	match.Header[header]
+	ni      *NI
+	e       *entry
+	ev      Event // PUT_OVERFLOW or the like, but for UserPtr
+	pending bool  // the data is on the way
+	claims  []claim
+	removed bool // out of the list, waiting for its data
+	next    *header
+}
+
+// claim is somebody who waits for the data of a header.
+type claim struct {
+	userPtr any
+	ct      *CT
+	options EntryOptions
+	search  bool // SearchOnly: the event is SEARCH
+	last    bool // it was used up by this: AUTO_UNLINK follows
+}
+
+type headerPool struct {
+	free *header
+	used int
+}
+
+// MEAppend links a match list entry to one of the lists (PtlMEAppend); d is not kept. Appended to the priority list it takes what has come and waits
+// in the unexpected list first. The handle may be dead when the call returns: when the entry was used up by that.
+func (pt *PT) MEAppend(d *ME, list List, userPtr any) (Entry, error) {
+	const op = "PtlMEAppend"
+	i, err := pt.enter(op)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer i.leave()
+	if err := pt.checkME(op, d, list); err != nil {
+		return Entry{}, err
+	}
+	e, err := pt.newEntry(op, d.Start, d.Iovec, d.CT, d.UID, d.Options)
+	if err != nil {
+		return Entry{}, err
+	}
+	pt.pattern(&e.Pattern, d)
+	e.local, e.minFree = d.Options&MEManageLocal != 0, d.MinFree
+	e.Room, e.Local, e.NoTruncate = e.mem.size, e.local, d.Options&MENoTruncate != 0
+	return pt.link(e, list, userPtr), nil
+}
+
+// LEAppend is MEAppend on a non-matching interface (PtlLEAppend).
+func (pt *PT) LEAppend(d *LE, list List, userPtr any) (Entry, error) {
+	const op = "PtlLEAppend"
+	i, err := pt.enter(op)
+	if err != nil {
+		return Entry{}, err
+	}
+	defer i.leave()
+	if err := pt.checkLE(op, d, list); err != nil {
+		return Entry{}, err
+	}
+	e, err := pt.newEntry(op, d.Start, d.Iovec, d.CT, d.UID, d.Options)
+	if err != nil {
+		return Entry{}, err
+	}
+	e.Pattern = everything
+	e.Room = e.mem.size
+	return pt.link(e, list, userPtr), nil
+}
+
+func (pt *PT) checkME(op string, d *ME, list List) error {
+	if !pt.ni.matching() {
+		return bad(op, "match list entries are for matching interfaces")
+	}
+	if d == nil {
+		return bad(op, "no entry")
+	}
+	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
+}
+
+func (pt *PT) checkLE(op string, d *LE, list List) error {
+	if pt.ni.matching() {
+		return bad(op, "list entries are for non-matching interfaces")
+	}
+	if d == nil {
+		return bad(op, "no entry")
+	}
+	if d.Options&(MEManageLocal|MENoTruncate|MEMayAlign) != 0 {
+		return bad(op, "options %#x are for match list entries", d.Options)
+	}
+	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
+}
+
+func (pt *PT) check(op string, start []byte, iov [][]byte, ct *CT, o EntryOptions, list List) error {
+	switch {
+	case list > OverflowList:
+		return bad(op, "there is no list %d", list)
+	case o >= entryOptionsEnd:
+		return bad(op, "options %#x", o)
+	case start != nil && iov != nil:
+		return bad(op, "memory is given both as a slice and as an iovec")
+	case len(iov) > pt.ni.limits.MaxIovecs:
+		return bad(op, "an iovec of %d pieces, the most is %d", len(iov), pt.ni.limits.MaxIovecs)
+	case ct != nil && (ct.freed || ct.ni != pt.ni):
+		return bad(op, "the counting event is none of this interface")
+	case pt.ni.logical() && !pt.ni.mapped:
+		return fail(op, ErrNoInit, "a logical interface needs its map first (SetMap)")
+	}
+	return nil
+}
+
+// pattern is what d takes.
+func (pt *PT) pattern(p *match.Pattern, d *ME) {
+	*p = match.Pattern{Bits: d.MatchBits, Ignore: d.IgnoreBits}
+	if pt.ni.logical() {
+		p.Src.A, p.AnyA, p.AnyB = d.MatchID.Rank, d.MatchID.Rank == AnyRank, true
+	} else {
+		p.Src = match.Source{A: d.MatchID.NID, B: d.MatchID.PID}
+		p.AnyA, p.AnyB = d.MatchID.NID == AnyNID, d.MatchID.PID == AnyPID
+	}
+}
+
+func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32, o EntryOptions) (*entry, error) {
+	p := &pt.ni.entries
+	if p.used >= pt.ni.limits.MaxEntries {
+		return nil, fail(op, ErrNoSpace, "all %d entries are in use (max_entries)", pt.ni.limits.MaxEntries)
+	}
+	if pt.priority.Len()+pt.overflow.Len() >= pt.ni.limits.MaxListSize {
+		return nil, fail(op, ErrListTooLong, "portal table entry %d has %d entries (max_list_size)", pt.index, pt.ni.limits.MaxListSize)
+	}
+	e := p.free
+	if e != nil {
+		p.free = e.next
+		e.next = nil
+	} else {
+		e = &entry{gen: 1}
+		e.Owner = e
+	}
+	p.used++
+	pt.entries++
+	e.pt, e.mem, e.ct, e.uid, e.options = pt, newMemory(start, iov), ct, uid, o
+	e.local, e.minFree, e.cursor, e.auto, e.freeing = false, 0, 0, false, false
+	if ct != nil {
+		ct.users++
+	}
+	return e, nil
+}
+
+// link is the rest of an append, atomic with respect to arrivals as everything under the token.
+func (pt *PT) link(e *entry, list List, userPtr any) Entry {
+	h := Entry{e, e.gen}
+	e.list, e.userPtr = list, userPtr
+	if list == OverflowList {
+		pt.overflow.Append(&e.Entry)
+	} else {
+		if pt.unexpected.Len() > 0 && pt.takeUnexpected(e) {
+			e.release()
+			return h
+		}
+		pt.priority.Append(&e.Entry)
+	}
+	e.linked = true
+	if pt.eq != nil && e.options&EventLinkDisable == 0 {
+		ev := pt.eq.slot()
+		*ev = Event{Type: EventLink, PT: pt.index, List: list, UserPtr: userPtr, MatchBits: e.Bits}
+		pt.eq.posted()
+	}
+	return h
+}
+
+// takeUnexpected gives an entry of the priority list what waits for it, and reports whether that used it up.
+func (pt *PT) takeUnexpected(e *entry) bool {
+	once := e.options&UseOnce != 0
+	for h := pt.unexpected.First(&e.Pattern); h != nil; {
+		next := (*match.Header[header])(nil)
+		if !once {
+			next = pt.unexpected.Next(h, &e.Pattern)
+		}
+		pt.consume(h.Owner, claim{userPtr: e.userPtr, ct: e.ct, options: e.options, last: once})
+		if once {
+			return true
+		}
+		h = next
+	}
+	return false
+}
+
+// consume takes a header out of the list for c.
+func (pt *PT) consume(h *header, c claim) {
+	pt.unexpected.Remove(&h.Header)
+	h.removed = true
+	if h.pending {
+		if c.ct != nil {
+			c.ct.users++
+		}
+		h.claims = append(h.claims, c)
+		return
+	}
+	pt.overflowed(h, c)
+	pt.endHeader(h)
+}
+
+// overflowed posts the event of a header's operation to whom it belongs now.
+func (pt *PT) overflowed(h *header, c claim) {
+	ev := &h.ev
+	if c.ct != nil && c.options&EventCTOverflow != 0 {
+		c.ct.count(c.options&EventCTBytes != 0, ev.MLength, ev.NIFail)
+	}
+	if pt.eq == nil {
+		return
+	}
+	if c.search || c.options&EventOverDisable == 0 {
+		s := pt.eq.slot()
+		*s = *ev
+		s.UserPtr = c.userPtr
+		if c.search {
+			s.Type = EventSearch
+		}
+		pt.eq.posted()
+	}
+	if c.last && c.options&EventUnlinkDisable == 0 && !c.search {
+		s := pt.eq.slot()
+		*s = Event{Type: EventAutoUnlink, PT: pt.index, UserPtr: c.userPtr, MatchBits: ev.MatchBits}
+		pt.eq.posted()
+	}
+}
+
+// endHeader gives a header back; the last one of an overflow entry that was used up frees that.
+func (pt *PT) endHeader(h *header) {
+	e := h.e
+	h.recycle()
+	e.headers--
+	e.settled()
+}
+
+func (h *header) recycle() {
+	p := &h.ni.headers
+	h.ev = Event{}
+	h.e, h.pending, h.removed = nil, false, false
+	clear(h.claims)
+	h.claims = h.claims[:0]
+	h.next, p.free = p.free, h
+	p.used--
+}
+
+func (ni *NI) newHeader() *header {
+	p := &ni.headers
+	h := p.free
+	if h != nil {
+		p.free, h.next = h.next, nil
+	} else {
+		h = &header{ni: ni}
+		h.Owner = h
+	}
+	p.used++
+	return h
+}
+
+// unlink takes an entry out of its list.
+func (e *entry) unlink() {
+	e.linked = false
+	if e.list == OverflowList {
+		e.pt.overflow.Remove(&e.Entry)
+	} else {
+		e.pt.priority.Remove(&e.Entry)
+	}
+}
+
+// settled does what waits for the last operation of an entry that is out of its list: AUTO_UNLINK after the events of all its operations, AUTO_FREE when
+// no unexpected header speaks of its memory any more.
+func (e *entry) settled() {
+	if e.linked || e.active > 0 {
+		return
+	}
+	pt := e.pt
+	tell := pt.eq != nil && e.options&EventUnlinkDisable == 0
+	if e.auto {
+		e.auto = false
+		e.freeing = e.list == OverflowList
+		if tell {
+			ev := pt.eq.slot()
+			*ev = Event{Type: EventAutoUnlink, PT: pt.index, List: e.list, UserPtr: e.userPtr, MatchBits: e.Bits}
+			pt.eq.posted()
+		}
+	}
+	if e.headers > 0 {
+		return
+	}
+	if e.freeing {
+		e.freeing = false
+		if tell {
+			ev := pt.eq.slot()
+			*ev = Event{Type: EventAutoFree, PT: pt.index, List: e.list, UserPtr: e.userPtr, MatchBits: e.Bits}
+			pt.eq.posted()
+		}
+	}
+	e.release()
+}
+
+// release gives the entry back to the pool; its handle is dead.
+func (e *entry) release() {
+	p := &e.pt.ni.entries
+	if e.ct != nil {
+		e.ct.users--
+	}
+	e.pt.entries--
+	e.gen++
+	e.mem, e.ct, e.userPtr, e.pt = memory{}, nil, nil, nil
+	e.next, p.free = p.free, e
+	p.used--
+}
+
+// Unlink takes the entry out of its list, without an event (PtlMEUnlink, PtlLEUnlink). ErrInUse: operations are under way in it, or, of an entry
+// of the overflow list, unexpected headers speak of its memory. ErrArgInvalid: it was used up before.
+func (h Entry) Unlink() error {
+	const op = "PtlMEUnlink"
+	if h.e == nil {
+		return bad(op, "no entry")
+	}
+	pt := h.e.pt
+	if pt == nil {
+		return bad(op, "the entry is not linked any more")
+	}
+	i, err := pt.ni.enter(op)
+	if err != nil {
+		return err
+	}
+	defer i.leave()
+	e := h.e
+	switch {
+	case e.gen != h.gen || !e.linked && e.active == 0 && e.headers == 0:
+		return bad(op, "the entry is not linked any more")
+	case e.active > 0 || e.headers > 0:
+		return fail(op, ErrInUse, "%d operations are under way in the entry, and %d unexpected headers speak of it", e.active, e.headers)
+	}
+	e.unlink()
+	e.release()
+	return nil
+}
+
+// MESearch looks for what waits in the unexpected list and d matches (PtlMESearch): the oldest with UseOnce in d.Options, else all. Every find is an event:
+// SEARCH, or with SearchDelete, which takes it out, PUT_OVERFLOW and the like. Nothing found is a SEARCH event with NIFail NoMatch. Nothing is counted.
+func (pt *PT) MESearch(d *ME, how SearchOp, userPtr any) error {
+	const op = "PtlMESearch"
+	i, err := pt.enter(op)
+	if err != nil {
+		return err
+	}
+	defer i.leave()
+	if err := pt.checkME(op, d, PriorityList); err != nil {
+		return err
+	}
+	var p match.Pattern
+	pt.pattern(&p, d)
+	p.NoTruncate, p.Local = d.Options&MENoTruncate != 0, d.Options&MEManageLocal != 0
+	m := newMemory(d.Start, d.Iovec)
+	p.Room = m.size
+	return pt.search(op, &p, d.Options, how, userPtr)
+}
+
+// LESearch is MESearch on a non-matching interface.
+func (pt *PT) LESearch(d *LE, how SearchOp, userPtr any) error {
+	const op = "PtlLESearch"
+	i, err := pt.enter(op)
+	if err != nil {
+		return err
+	}
+	defer i.leave()
+	if err := pt.checkLE(op, d, PriorityList); err != nil {
+		return err
+	}
+	return pt.search(op, &everything, d.Options, how, userPtr)
+}
+
+func (pt *PT) search(op string, p *match.Pattern, o EntryOptions, how SearchOp, userPtr any) error {
+	if how > SearchDelete {
+		return bad(op, "there is no search operation %d", how)
+	}
+	found := false
+	for h := pt.unexpected.First(p); h != nil; {
+		var next *match.Header[header]
+		if o&UseOnce == 0 {
+			next = pt.unexpected.Next(h, p)
+		}
+		found = true
+		c := claim{userPtr: userPtr, options: o, search: how == SearchOnly}
+		switch {
+		case how == SearchDelete:
+			pt.consume(h.Owner, c)
+		case h.Owner.pending:
+			h.Owner.claims = append(h.Owner.claims, c)
+		default:
+			pt.overflowed(h.Owner, c)
+		}
+		h = next
+	}
+	if !found && pt.eq != nil {
+		ev := pt.eq.slot()
+		*ev = Event{Type: EventSearch, NIFail: NoMatch, PT: pt.index, UserPtr: userPtr}
+		pt.eq.posted()
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package portals4
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ompi-go/ompi-go/progress"
+)
+
+// EQ is an event queue (ptl_handle_eq_t): a ring that overwrites its oldest events when nobody takes them.
+type EQ struct {
+	ni       *NI
+	ring     []Event
+	mask     uint64
+	head     uint64 // events posted
+	tail     uint64 // events taken or lost
+	dropped  bool   // events were lost since the last one taken
+	freed    bool
+	reserved int // slots for the PT_DISABLED events of flow-controlled portal table entries
+	users    int // portal table entries and memory descriptors
+	waiters  []*waiter
+	listener EQListener
+	told     bool // the listener is about to be called
+}
+
+// EQListener hears that a queue has events.
+type EQListener interface {
+	// Events is called with the token held, by whoever drives the engine, after events were posted: it takes them all (EQ.Take).
+	Events(q *EQ)
+}
+
+// waiter is somebody who waits for an event of queues, or for counting events, or for the time to be over.
+type waiter struct {
+	progress.Completion
+	i       *Interface
+	qs      []*EQ
+	cs      []*CT
+	tests   []uint64
+	which   int
+	ev      Event
+	ct      CTEvent
+	err     error
+	expired bool
+	timer   *progress.Timer
+}
+
+// EQAlloc makes an event queue for at least count events.
+func (ni *NI) EQAlloc(count int) (*EQ, error) {
+	i, err := ni.enter("PtlEQAlloc")
+	if err != nil {
+		return nil, err
+	}
+	defer i.leave()
+	if count < 1 || count > 1<<24 {
+		return nil, bad("PtlEQAlloc", "%d events wanted, must be 1 to %d", count, 1<<24)
+	}
+	if ni.eqs >= ni.limits.MaxEQs {
+		return nil, fail("PtlEQAlloc", ErrNoSpace, "all %d event queues are in use (max_eqs)", ni.limits.MaxEQs)
+	}
+	ni.eqs++
+	n := uint64(1)
+	for n < uint64(count) {
+		n <<= 1
+	}
+	q := &EQ{ni: ni, ring: make([]Event, n), mask: n - 1}
+	ni.allEQs = append(ni.allEQs, q)
+	return q, nil
+}
+
+// OnEvents has f called when events were posted by others than the caller of this package. One listener a queue.
+func (q *EQ) OnEvents(f EQListener) error {
+	i, err := q.enter("PtlEQListen")
+	if err != nil {
+		return err
+	}
+	defer i.leave()
+	q.listener = f
+	return nil
+}
+
+// Free ends the queue; who waits for it is interrupted.
+func (q *EQ) Free() error {
+	i, err := q.enter("PtlEQFree")
+	if err != nil {
+		return err
+	}
+	defer i.leave()
+	if q.users > 0 {
+		return fail("PtlEQFree", ErrInUse, "%d portal table entries and memory descriptors use the queue", q.users)
+	}
+	q.end()
+	q.ni.eqs--
+	q.ni.allEQs = slices.DeleteFunc(q.ni.allEQs, func(o *EQ) bool { return o == q })
+	return nil
+}
+
+// end interrupts who waits.
+func (q *EQ) end() {
+	q.freed = true
+	for len(q.waiters) > 0 {
+		q.waiters[0].over(fail("PtlEQWait", ErrInterrupted, "the queue was freed"))
+	}
+	q.ring = nil
+}
+
+func (q *EQ) enter(op string) (*Interface, error) {
+	if q == nil {
+		return nil, bad(op, "no event queue")
+	}
+	i, err := q.ni.enter(op)
+	if err == nil && q.freed {
+		i.leave()
+		return nil, bad(op, "the event queue was freed")
+	}
+	return i, err
+}
+
+// free is how many events fit without losing any.
+func (q *EQ) free() int { return len(q.ring) - int(q.head-q.tail) }
+
+// slot gives the next event to fill, all zero but for what the caller writes; done by posted.
+func (q *EQ) slot() *Event {
+	if q.head-q.tail > q.mask {
+		q.tail++ // the oldest is lost
+		q.dropped = true
+	}
+	return &q.ring[q.head&q.mask]
+}
+
+// posted publishes the event of slot.
+func (q *EQ) posted() {
+	q.head++
+	if len(q.waiters) > 0 {
+		w := q.waiters[0]
+		for k, of := range w.qs {
+			if of == q {
+				w.which = k
+			}
+		}
+		w.over(q.take(&w.ev))
+		return
+	}
+	if q.listener != nil && !q.told {
+		q.told = true
+		q.ni.i.notify = append(q.ni.i.notify, q)
+	}
+}
+
+// take gives the oldest event.
+func (q *EQ) take(ev *Event) error {
+	if q.head == q.tail {
+		return errEmpty
+	}
+	s := &q.ring[q.tail&q.mask]
+	*ev = *s
+	s.Start, s.UserPtr = nil, nil // memory must not live by what nobody looks at
+	q.tail++
+	if q.dropped {
+		q.dropped = false
+		return errDropped
+	}
+	return nil
+}
+
+var (
+	errEmpty   = &Error{Op: "PtlEQGet", Code: ErrEQEmpty, Why: "no event"}
+	errDropped = &Error{Op: "PtlEQGet", Code: ErrEQDropped, Why: "the queue was too small: events before this one were lost"}
+)
+
+// Take gives the oldest event and makes no progress: for who is called by the engine. ErrEQEmpty: there is none. ErrEQDropped: the event is valid, and
+// events before it were lost.
+func (q *EQ) Take(ev *Event) error {
+	i, err := q.enter("PtlEQGet")
+	if err != nil {
+		return err
+	}
+	err = q.take(ev)
+	i.leave()
+	return err
+}
+
+// Get is Take after moving the engine on.
+func (q *EQ) Get(ev *Event) error {
+	i, err := q.enter("PtlEQGet")
+	if err != nil {
+		return err
+	}
+	if q.head == q.tail {
+		i.pass()
+	}
+	if q.freed {
+		err = bad("PtlEQGet", "the event queue was freed")
+	} else {
+		err = q.take(ev)
+	}
+	i.leave()
+	if err == errEmpty && !i.held {
+		i.engine.Yield()
+	}
+	return err
+}
+
+// Wait waits for an event. Of several that wait one gets it.
+func (q *EQ) Wait(ev *Event) error {
+	i, err := q.enter("PtlEQWait")
+	if err != nil {
+		return err
+	}
+	defer i.leave()
+	if q.head != q.tail {
+		return q.take(ev)
+	}
+	w := i.newWaiter()
+	w.qs = append(w.qs, q)
+	w.wait(-1)
+	*ev, err = w.ev, w.err
+	i.putWaiter(w)
+	return err
+}
+
+// EQPoll waits until one of the queues has an event, which it takes, or timeout is over (0: looks once; negative: for ever). which is the queue's
+// place in qs. All are of one interface.
+func EQPoll(qs []*EQ, timeout time.Duration, ev *Event) (which int, err error) {
+	if len(qs) == 0 {
+		return -1, bad("PtlEQPoll", "no event queues")
+	}
+	i, err := qs[0].enter("PtlEQPoll")
+	if err != nil {
+		return -1, err
+	}
+	defer i.leave()
+	for _, q := range qs {
+		if q == nil || q.freed || q.ni.i != i {
+			return -1, bad("PtlEQPoll", "one of the %d queues is none of this interface", len(qs))
+		}
+	}
+	look := func() bool {
+		for k := range qs { // round robin: the first looked at changes
+			which = (k + int(i.robin)) % len(qs)
+			if qs[which].head != qs[which].tail {
+				i.robin++
+				err = qs[which].take(ev)
+				return true
+			}
+		}
+		return false
+	}
+	if look() {
+		return which, err
+	}
+	if i.pass(); look() {
+		return which, err
+	}
+	if timeout == 0 {
+		return -1, errEmpty
+	}
+	w := i.newWaiter()
+	w.qs = append(w.qs, qs...)
+	w.wait(timeout)
+	*ev, which, err = w.ev, w.which, w.err
+	if w.expired {
+		which, err = -1, errEmpty
+	}
+	i.putWaiter(w)
+	return which, err
+}
+
+func (i *Interface) newWaiter() *waiter {
+	if n := len(i.idle); n > 0 {
+		w := i.idle[n-1]
+		i.idle = i.idle[:n-1]
+		return w
+	}
+	return &waiter{i: i}
+}
+
+func (i *Interface) putWaiter(w *waiter) {
+	clear(w.qs)
+	clear(w.cs)
+	w.qs, w.cs, w.tests = w.qs[:0], w.cs[:0], w.tests[:0]
+	w.ev, w.err, w.expired, w.timer = Event{}, nil, false, nil
+	i.idle = append(i.idle, w)
+}
+
+// wait is entered and left with the token.
+func (w *waiter) wait(timeout time.Duration) {
+	w.Reset()
+	for _, q := range w.qs {
+		q.waiters = append(q.waiters, w)
+	}
+	for _, c := range w.cs {
+		c.waiters = append(c.waiters, w)
+	}
+	if timeout > 0 {
+		w.timer = w.i.engine.AddTimer(timeout, w)
+	}
+	w.i.engine.WaitLocked(&w.Completion)
+	if w.timer != nil && !w.expired {
+		w.i.engine.StopTimer(w.timer)
+	}
+}
+
+// over ends the wait.
+func (w *waiter) over(err error) {
+	w.err = err
+	for _, q := range w.qs {
+		q.waiters = without(q.waiters, w)
+	}
+	for _, c := range w.cs {
+		c.waiters = without(c.waiters, w)
+	}
+	w.i.engine.Complete(&w.Completion)
+}
+
+// Expired implements progress.TimerHandler.
+func (w *waiter) Expired() {
+	w.expired = true
+	w.over(nil)
+}
+
+func without(ws []*waiter, w *waiter) []*waiter {
+	for k, x := range ws {
+		if x == w {
+			copy(ws[k:], ws[k+1:])
+			ws[len(ws)-1] = nil
+			return ws[:len(ws)-1]
+		}
+	}
+	return ws
+}

@@ -1,0 +1,458 @@
+package portals4
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
+)
+
+// What peers send. A message is looked at once: it may lie in memory that its sender can write.
+type (
+	helloHandler    Interface
+	requestHandler  Interface
+	responseHandler Interface
+	acksHandler     Interface
+	ctsHandler      Interface
+	bodyHandler     Interface
+	replyHandler    Interface
+	finHandler      Interface
+	listener        Interface
+)
+
+// from gives the link to a sender; nil: it is not listened to any more.
+func (i *Interface) from(peer int) *link {
+	l := i.links[peer]
+	if l == nil {
+		l = i.to(peer)
+	}
+	if l.dead != nil {
+		return nil
+	}
+	return l
+}
+
+// Receive implements btl.Handler.
+func (h *helloHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	l := i.from(peer)
+	if l == nil {
+		return
+	}
+	w0, w1, tail, _, ok := split(hdr, payload)
+	if !ok || uint32(w0) != magic || uint16(w0>>32) != version || len(tail) < 4+nalNameMax || uint32(w1) != l.phys.NID || uint32(w1>>32) != l.phys.PID {
+		i.garbage(l, errHello)
+		return
+	}
+	l.uid, l.greet = binary.LittleEndian.Uint32(tail), true
+	l.same = strings.TrimRight(string(tail[4:4+nalNameMax]), "\x00") == l.Name
+	i.overtaken(l)
+	i.settle()
+}
+
+var errHello = errors.New("a greeting of another version, or in the name of another process: all ranks must be of one build")
+
+// Receive implements btl.Handler.
+func (h *requestHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	l := i.links[peer]
+	if l == nil || l.dead != nil {
+		if l = i.from(peer); l == nil {
+			return
+		}
+	}
+	w0, w1, tail, data, ok := split(hdr, payload)
+	if !ok {
+		i.garbage(l, errGarbage)
+		return
+	}
+	if uint16(w0>>48) != l.await || !l.greet {
+		i.early(l, uint16(w0>>48), hdr, payload)
+		return
+	}
+	i.inOrder(l, w0, w1, tail, data)
+	if len(l.early) > 0 {
+		i.overtaken(l)
+	}
+	i.settle()
+}
+
+// inOrder takes the next request of its sender.
+func (i *Interface) inOrder(l *link, w0, w1 uint64, tail, data []byte) {
+	a := &i.now
+	if err := a.request.parse(w0, w1, tail, data); err != nil {
+		i.garbage(l, err)
+		return
+	}
+	l.await++
+	if a.flags&hasAck != 0 {
+		i.plainAck(l, a.acked)
+	}
+	ni := i.nis[a.flavour]
+	a.l, a.uid, a.e, a.pt, a.h = l, l.uid, nil, nil, nil
+	if ni == nil || ni.refs == 0 {
+		i.counts.noInterface++
+		a.ni = nil
+		a.used, a.mlength, a.list = 0, 0, PriorityList
+		i.respond(a, Dropped, nil)
+		return
+	}
+	a.ni = ni
+	if ni.logical() {
+		a.initiator = ni.named(l.proc.Rank)
+	} else {
+		a.initiator = l.phys
+	}
+	i.arrive(a)
+}
+
+// early keeps a request that overtook others.
+func (i *Interface) early(l *link, number uint16, hdr, payload []byte) {
+	n := len(hdr) + len(payload)
+	if l.early == nil {
+		l.early = make(map[uint16][]byte)
+	}
+	if _, twice := l.early[number]; twice || number-l.await > earlyMax && l.greet || len(l.early) >= earlyMax || l.held+n > earlyBytesMax {
+		i.garbage(l, errGarbage)
+		return
+	}
+	b := make([]byte, 1, 1+n)
+	b[0] = uint8(len(hdr))
+	b = append(append(b, hdr...), payload...)
+	l.early[number] = b
+	l.held += n
+}
+
+// overtaken takes the requests whose turn has come.
+func (i *Interface) overtaken(l *link) {
+	for l.dead == nil && l.greet {
+		b, ok := l.early[l.await]
+		if !ok {
+			return
+		}
+		delete(l.early, l.await)
+		l.held -= len(b) - 1
+		w0, w1, tail, data, _ := split(b[1:1+b[0]], b[1+b[0]:])
+		i.inOrder(l, w0, w1, tail, data)
+	}
+}
+
+// Receive implements btl.Handler.
+func (h *responseHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	l := i.from(peer)
+	if l == nil {
+		return
+	}
+	w0, w1, tail, data, ok := split(hdr, payload)
+	var r response
+	if !ok || r.parse(w0, w1, tail, data) != nil {
+		i.garbage(l, errGarbage)
+		return
+	}
+	o := i.ops.find(l, r.handle)
+	if o == nil || o.over || o.known || r.mlength > o.length || (r.kind == respDone || r.kind == respQuiet) != (o.kind == opPut || o.kind == opAtomic) {
+		i.garbage(l, unknown("a response to", r.handle))
+		return
+	}
+	res := result{fail: r.fail, list: r.list, mlength: r.mlength, offset: r.offset, noAck: r.kind == respQuiet}
+	switch r.kind {
+	case respData:
+		if r.mlength > 0 {
+			o.dst.put(o.base, r.data)
+		}
+		i.opDone(o, res)
+	case respFollows:
+		o.res, o.known = res, true
+		i.replyOn(o)
+	case respReadable:
+		if l.Get == nil || !l.same {
+			i.garbage(l, errGarbage)
+			return
+		}
+		o.res, o.known, o.token = res, true, r.token
+		o.move.start(l, r.mem, &o.dst, o.base, r.mlength)
+	default:
+		i.opDone(o, res)
+	}
+	i.settle()
+}
+
+// Receive implements btl.Handler.
+func (h *acksHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	l := i.from(peer)
+	if l == nil {
+		return
+	}
+	_, _, tail, _, ok := split(hdr, payload)
+	if !ok || len(tail)%4 != 0 {
+		i.garbage(l, errGarbage)
+		return
+	}
+	for ; len(tail) > 0 && l.dead == nil; tail = tail[4:] {
+		i.plainAck(l, binary.LittleEndian.Uint32(tail))
+	}
+	i.settle()
+}
+
+// plainAck is the end of an operation that went as asked.
+func (i *Interface) plainAck(l *link, handle uint32) {
+	o := i.ops.find(l, handle)
+	if o == nil || o.over || o.kind != opPut && o.kind != opAtomic {
+		i.garbage(l, unknown("an acknowledgement of", handle))
+		return
+	}
+	i.opDone(o, result{mlength: o.length, offset: o.asked})
+}
+
+// Receive implements btl.Handler: the target wants the data of a put.
+func (h *ctsHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	l := i.from(peer)
+	if l == nil {
+		return
+	}
+	w0, n, _, _, ok := split(hdr, payload)
+	var o *op
+	if ok {
+		o = i.ops.find(l, uint32(w0>>32))
+	}
+	if o == nil || o.kind != opPut || o.source == nil || o.over || o.flying || n == 0 || n > o.length {
+		i.garbage(l, unknown("a request for the data of", uint32(w0>>32)))
+		return
+	}
+	i.unregister(o)
+	o.flying = true
+	o.src = memory{base: o.source, size: uint64(len(o.source))}
+	i.stream(l, tagBody, uint64(uint32(w0)), &o.src, 0, n, o, nil)
+	i.settle()
+}
+
+// target is where a piece of a put's data goes.
+func (i *Interface) bodyAt(peer int, hdr []byte, n int) (*arrival, uint64, bool) {
+	l := i.from(peer)
+	if l == nil {
+		return nil, 0, false
+	}
+	w0, at, _, _, ok := split(hdr, nil)
+	var a *arrival
+	if ok {
+		a = i.arrivals.find(l, uint32(w0))
+	}
+	if a == nil || a.op != opPut || a.move.on || a.part.size == 0 || at > a.mlength || uint64(n) > a.mlength-at || uint64(n) > a.mlength-a.move.at {
+		i.garbage(l, unknown("data of", uint32(w0)))
+		return nil, 0, false
+	}
+	return a, at, true
+}
+
+// Receive implements btl.Handler.
+func (h *bodyHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	if a, at, ok := i.bodyAt(peer, hdr, len(payload)); ok {
+		a.e.mem.put(a.used+at, payload)
+		i.bodyCame(a, len(payload))
+	}
+}
+
+// Place implements btl.Placer.
+func (h *bodyHandler) Place(peer int, hdr []byte, n int) []byte {
+	i := (*Interface)(h)
+	a, at, ok := i.bodyAt(peer, hdr, n)
+	if !ok || n == 0 {
+		return nil
+	}
+	b, whole := a.e.mem.part(a.used+at, uint64(n))
+	if !whole {
+		return nil
+	}
+	return b
+}
+
+// Placed implements btl.Placer.
+func (h *bodyHandler) Placed(peer int, hdr []byte, n int, err error) {
+	i := (*Interface)(h)
+	if err != nil {
+		return // the link ends, and with it what came over it
+	}
+	if a, _, ok := i.bodyAt(peer, hdr, n); ok {
+		i.bodyCame(a, n)
+	}
+}
+
+func (i *Interface) bodyCame(a *arrival, n int) {
+	if a.move.at += uint64(n); a.move.at == a.mlength {
+		i.ended(a, OK)
+	}
+	i.settle()
+}
+
+// replyAt finds where a piece of a get's data goes.
+func (i *Interface) replyAt(peer int, hdr []byte, n int) (*op, uint64, bool) {
+	l := i.from(peer)
+	if l == nil {
+		return nil, 0, false
+	}
+	w0, at, _, _, ok := split(hdr, nil)
+	var o *op
+	if ok {
+		o = i.ops.find(l, uint32(w0))
+	}
+	if o == nil || o.kind != opGet || o.over || o.move.on || at > o.length || uint64(n) > o.length-at || uint64(n) > o.length-o.got {
+		i.garbage(l, unknown("data for", uint32(w0)))
+		return nil, 0, false
+	}
+	return o, at, true
+}
+
+// Receive implements btl.Handler.
+func (h *replyHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	if o, at, ok := i.replyAt(peer, hdr, len(payload)); ok {
+		o.dst.put(o.base+at, payload)
+		o.got += uint64(len(payload))
+		i.replyOn(o)
+		i.settle()
+	}
+}
+
+// Place implements btl.Placer.
+func (h *replyHandler) Place(peer int, hdr []byte, n int) []byte {
+	i := (*Interface)(h)
+	o, at, ok := i.replyAt(peer, hdr, n)
+	if !ok || n == 0 {
+		return nil
+	}
+	b, whole := o.dst.part(o.base+at, uint64(n))
+	if !whole {
+		return nil
+	}
+	return b
+}
+
+// Placed implements btl.Placer.
+func (h *replyHandler) Placed(peer int, hdr []byte, n int, err error) {
+	i := (*Interface)(h)
+	if err != nil {
+		return
+	}
+	if o, _, ok := i.replyAt(peer, hdr, n); ok {
+		o.got += uint64(n)
+		i.replyOn(o)
+		i.settle()
+	}
+}
+
+// replyOn ends a get when all its data has come.
+func (i *Interface) replyOn(o *op) {
+	if o.known && o.got >= o.res.mlength {
+		o.over = true
+		i.answer(o)
+	}
+}
+
+// Receive implements btl.Handler: a get's data was read, or is to be sent instead.
+func (h *finHandler) Receive(peer int, hdr, payload []byte) {
+	i := (*Interface)(h)
+	l := i.from(peer)
+	if l == nil {
+		return
+	}
+	w0, _, _, _, ok := split(hdr, payload)
+	var a *arrival
+	if ok {
+		a = i.arrivals.find(l, uint32(w0))
+	}
+	if a == nil || a.op != opGet || !a.exposed {
+		i.garbage(l, unknown("the end of reading", uint32(w0)))
+		return
+	}
+	switch w0 >> 32 {
+	case finRead:
+		i.finish(a, OK, true)
+	case finSend:
+		l.Reg.Deregister(a.reg)
+		a.exposed = false
+		i.counts.copied++
+		i.streamReply(a)
+	default:
+		i.finish(a, Undeliverable, true)
+	}
+	i.settle()
+}
+
+// Failed implements nal.Listener.
+func (l *listener) Failed(p *core.Proc, cause error) {
+	i := (*Interface)(l)
+	at := i.links[p.Rank]
+	if at == nil { // nothing was under way; it stays unreachable
+		at = &link{i: i, proc: p, phys: i.physical(p.Rank)}
+		i.links[p.Rank] = at
+		i.open = append(slices.Clip(i.open), at)
+	}
+	i.failed(at, cause)
+	i.settle()
+}
+
+// ProcFailed ends all operations with a process that is known to have died. The token is held.
+func (i *Interface) ProcFailed(p *core.Proc) {
+	if p.Rank != i.rank {
+		(*listener)(i).Failed(p, errDied)
+	}
+}
+
+var errDied = errors.New("the process has died")
+
+// failed ends everything with a peer.
+func (i *Interface) failed(l *link, cause error) {
+	if l.dead != nil {
+		return
+	}
+	l.dead = cause
+	i.counts.failures++
+	l.early, l.held, l.nacks = nil, 0, 0
+	l.moves = nil
+	for o := l.head; o != nil; {
+		next := o.next
+		o.next = nil
+		i.gone(o, cause)
+		o = next
+	}
+	l.head, l.tail = nil, nil
+	i.pushFlows(l)
+	for _, o := range i.ops.all {
+		if o.live && o.link == l {
+			i.undelivered(o)
+		}
+	}
+	for _, a := range i.arrivals.all {
+		if a.live && a.l == l {
+			i.ended(a, Undeliverable)
+		}
+	}
+	i.failures = append(i.failures, failure{l.proc, cause})
+}
+
+// forget ends what is under way of an NI that is closed. Peers are not told.
+func (i *Interface) forget(ni *NI) {
+	for _, o := range i.ops.all {
+		if o.live && o.md.ni == ni {
+			o.md.eq, o.md.ct = nil, nil
+			if o.into != nil {
+				o.into.eq, o.into.ct = nil, nil
+			}
+			i.undelivered(o)
+		}
+	}
+}
+
+var (
+	_ btl.Placer      = (*bodyHandler)(nil)
+	_ btl.Placer      = (*replyHandler)(nil)
+	_ btl.Completer   = (*out)(nil)
+	_ btl.Transferrer = (*move)(nil)
+)
