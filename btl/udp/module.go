@@ -55,8 +55,11 @@ type module struct {
 	stats   Stats
 }
 
-// named reports whether the component is to be opened: it must be asked for.
-func named(env *btl.Env) bool { return slices.Contains(env.Params.Selection("btl").Names(), "udp") }
+// named reports whether the component is to be opened: an instance must ask for it by name. Who opens it apart from an instance's own BTLs, as
+// portals4/nal does, has chosen it already; there are no services there.
+func named(env *btl.Env) bool {
+	return env.Services == nil || slices.Contains(env.Params.Selection("btl").Names(), "udp")
+}
 
 func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	if !named(env) {

@@ -13,23 +13,25 @@ import (
 //   - A timer of the engine asks connections that are silent for half of btl_udp_timeout whether there is anybody. Where data is under way the flow asks by
 //     itself. An endpoint gives its peer up when several questions in all that time found no answer.
 //   - While the program computes, nobody drives the engine. A goroutine notices that the timer has stood still, and makes one pass of this
-//     module alone. With asynchronous progress, or a rank inside of MPI, it finds nothing to do.
+//     module alone. With asynchronous progress, or a rank inside of MPI, it finds nothing to do. Without a timeout it is not needed.
 type watch struct {
 	m     *module
 	timer *progress.Timer
 	every time.Duration
 	beat  atomic.Uint32 // how often the timer has come
-	stop  chan struct{}
+	stop  chan struct{} // nil: nobody stands in
 }
 
 // looks is how many looks at a connection make a timeout.
 const looks = 8
 
 func (w *watch) start(m *module) {
-	w.m, w.every = m, time.Second
-	if t := m.opts.Timeout; t > 0 {
-		w.every = min(w.every, t/looks)
+	w.m = m
+	t := m.opts.Timeout
+	if t == 0 {
+		return
 	}
+	w.every = min(time.Second, t/looks)
 	w.timer = m.engine.AddTimer(w.every, w)
 	w.stop = make(chan struct{})
 	go w.stand(w.stop)
@@ -37,7 +39,9 @@ func (w *watch) start(m *module) {
 
 func (w *watch) end(m *module) {
 	m.engine.StopTimer(w.timer)
-	close(w.stop)
+	if w.stop != nil {
+		close(w.stop)
+	}
 }
 
 // Expired is the timer's call.
@@ -47,7 +51,7 @@ func (w *watch) Expired() {
 	w.timer = m.engine.AddTimer(w.every, w)
 	m.Poll() // what has come meanwhile counts
 	timeout := m.opts.Timeout.Microseconds()
-	if timeout == 0 || m.closed {
+	if m.closed {
 		return
 	}
 	m.now = m.clock()

@@ -292,6 +292,7 @@ func TestVanished(t *testing.T) {
 func TestComputing(t *testing.T) {
 	w, sinks := newWorld(t, 2, map[string]string{"btl_udp_timeout": "400ms"}, nil)
 	connect(t, w, sinks)
+	w.Ranks[1].Do(func() { w.Ranks[1].Dispatch.Handlers[tag] = nobody{} }) // called by another goroutine than the test's
 	if !offer(t, w.Ranks[0], 1, btltest.NewFrag(&btltest.Completions{}, tag, 1, 16, 100)) {
 		t.Fatal("not taken")
 	}
@@ -306,6 +307,10 @@ func TestComputing(t *testing.T) {
 		t.Error("nobody stood in for the program")
 	}
 }
+
+type nobody struct{}
+
+func (nobody) Receive(int, []byte, []byte) {}
 
 // TestAway: who was away itself does not take its own absence for the others'.
 func TestAway(t *testing.T) {
@@ -382,6 +387,7 @@ func TestNamed(t *testing.T) {
 	if env.Params, err = mca.Load(reg, mca.Input{}); err != nil {
 		t.Fatal(err)
 	}
+	env.Services = &btl.Services{}
 	if mods, err := (component{}).Open(&env); err != nil || len(mods) != 0 {
 		t.Errorf("%d modules, %v", len(mods), err)
 	}
