@@ -210,6 +210,9 @@ func (m *module) setUp() error {
 	if err = m.blocks.init(m); err != nil {
 		return err
 	}
+	if err = m.openRead(); err != nil {
+		return err
+	}
 	if err = m.rec.init(m); err != nil {
 		return err
 	}

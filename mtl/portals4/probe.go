@@ -125,8 +125,8 @@ func (m *module) taken(g *message, ev *ptl.Event) {
 		g.got = copy(g.buf.mem, ev.Start)
 	}
 	g.ev.Start, g.ev.UserPtr = nil, nil
-	if m.trig {
-		g.x.unarmed++
+	if m.trig && a.proto == protoRndv {
+		m.claim(g.x, a.p, ev.MatchBits)
 	}
 	if a.proto == protoShort && ev.HdrData&hdrSync != 0 {
 		m.tell(a.p, ev.HdrData)
@@ -138,7 +138,6 @@ func (m *module) RecvMessage(msg mtl.Message, r *mtl.Request) {
 	g := msg.(*message)
 	q := m.newRecv(r, g.x)
 	q.p, q.source, q.tag, q.total = g.a.p, g.a.source, g.a.tag, g.a.total
-	q.counted = m.trig
 	if g.got > 0 {
 		q.got = copy(q.mem, g.buf.mem[:g.got])
 	}
@@ -182,9 +181,23 @@ func (m *module) purge(x *channel) {
 	}
 }
 
-// dropped: such a message is gone. Its sender gets its credit back.
+// dropped: such a message is gone. Its sender gets its credit back, and hears that there is nothing to wait for.
 func (m *module) dropped(ev *ptl.Event) {
 	m.purged.more = true
 	m.stats.dropped++
-	m.arrived(m.purged.x, ev)
+	a, ok := m.arrived(m.purged.x, ev)
+	switch {
+	case !ok || a.p.proc.Failed() != nil:
+	case a.proto != protoShort:
+		m.dismiss(a.p, ev.HdrData)
+	case ev.HdrData&hdrSync != 0:
+		m.tell(a.p, ev.HdrData)
+	}
+}
+
+// dismiss is the last get of a message of which nothing is wanted.
+func (m *module) dismiss(p *peer, hdr uint64) {
+	n := m.newNote(p, m.readPT.Index(), hdr)
+	n.get, n.from = true, lengthOf(hdr)
+	m.putNote(n)
 }
