@@ -73,6 +73,7 @@ func testAtomic(r *rig) {
 	r.must(md.Atomic(x, portals4.Sum, portals4.Int64))
 	r.reach(c, 1, 0)
 	check(r, "value", binary.NativeEndian.Uint64(mem), 42)
+	r.move()
 	r.must(md.FetchAtomic(x, &portals4.Into{MD: into}, portals4.Prod, portals4.Int64))
 	r.reach(c, 2, 0)
 	check(r, "value", binary.NativeEndian.Uint64(mem), 84)
@@ -103,6 +104,7 @@ func testAtomicAll(r *rig) {
 					what := fmt.Sprintf("operation %d type %d fetch %v triggered %v", op, typ, fetch, triggered)
 					clear(got)
 					copy(mem[16:], prior)
+					r.move()
 					copy(from[16:], with)
 					to := &portals4.Into{MD: into, Offset: 8}
 					done++

@@ -39,6 +39,7 @@ func testSwap(r *rig) {
 		{portals4.MSwap, 6, 3, 5}, // the two low bits of 9, and the others of 6
 	} {
 		copy(mem, num(s.prior))
+		r.move()
 		r.must(md.Swap(r.xfer(pt, 8), into, num(s.operand), s.op, portals4.Uint64))
 		r.reach(c, uint64(k+1), 0)
 		what := fmt.Sprintf("operation %d on %d with operand %d", s.op, s.prior, s.operand)
@@ -62,12 +63,13 @@ func testSwapAll(r *rig) {
 			}
 			n := atomics.Size(uint8(typ))
 			priors, operands, origin := values(typ, 1), values(typ, 1), values(typ, 5)[n:2*n]
-			for i := 0; i < len(priors); i += n {
+			for i := 0; i < len(priors); i += 2 * n {
 				for j := 0; j < len(operands); j += 2 * n {
 					prior, operand := priors[i:i+n], operands[j:j+n]
 					want := append([]byte(nil), prior...)
 					atomics.SwapApply(uint8(op), uint8(typ), want, origin, operand, make([]byte, n))
 					copy(mem[16:], prior)
+					r.move()
 					copy(from[32:], origin)
 					clear(got)
 					x := r.xfer(pt, n)
@@ -100,6 +102,7 @@ func testSwapMany(r *rig) {
 	into := &portals4.Into{MD: r.bind(r.src, portals4.MD{Start: got, CT: c, Options: portals4.MDEventCTReply})}
 	for k, typ := range []portals4.Type{portals4.Int8, portals4.Uint16, portals4.Float, portals4.Int64, portals4.DoubleComplex} {
 		copy(mem, pattern(n, 1))
+		r.move()
 		r.must(md.Swap(r.xfer(pt, n), into, nil, portals4.Swap, typ))
 		r.reach(c, uint64(k+1), 0)
 		r.same("memory", mem, from)
