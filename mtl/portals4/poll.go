@@ -8,12 +8,7 @@ import (
 )
 
 // Poll implements progress.Poller: events are looked at, and what waited for them begins.
-var debugTick func(*module)
-
 func (m *module) Poll() int {
-	if debugTick != nil {
-		debugTick(m)
-	}
 	n := m.drain()
 	if m.waiting.head != nil || m.gets.head != nil || m.notes.head != nil {
 		n += m.pump()

@@ -2,6 +2,7 @@ package portals4
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
@@ -154,7 +155,8 @@ func (m *module) setUp() error {
 		flavour = ptl.Matching | ptl.Logical
 	}
 	var err error
-	if m.ni, err = m.iface.NI(flavour, ptl.AnyPID, nil); err != nil {
+	limits := m.desired()
+	if m.ni, err = m.iface.NI(flavour, ptl.AnyPID, &limits); err != nil {
 		return err
 	}
 	if m.opt.UseLogical {
@@ -219,6 +221,13 @@ func (m *module) setUp() error {
 	m.iface.OnFailure(m.lost)
 	m.engine.AddPoller(m)
 	return nil
+}
+
+// desired are the largest limits there are, but for the headers of unexpected messages.
+func (m *module) desired() ptl.Limits {
+	const n, big = math.MaxInt, math.MaxUint64
+	return ptl.Limits{MaxEntries: n, MaxUnexpectedHeaders: m.opt.MaxHeaders, MaxMDs: n, MaxCTs: n, MaxEQs: n, MaxPTIndex: 63, MaxIovecs: n, MaxListSize: n, MaxTriggeredOps: n,
+		MaxMsgSize: big, MaxAtomicSize: big, MaxFetchAtomicSize: big, MaxWAWOrderedSize: big, MaxWAROrderedSize: big, MaxVolatileSize: big}
 }
 
 // lost is told that a process cannot be reached any more.
