@@ -3,13 +3,16 @@ package ompi
 // The built-in components. An outside component is added by importing its package, or by WithComponent.
 import (
 	_ "github.com/ompi-go/ompi-go/bml/r2"
+	_ "github.com/ompi-go/ompi-go/btl/portals4"
 	_ "github.com/ompi-go/ompi-go/btl/self"
 	_ "github.com/ompi-go/ompi-go/btl/sm"
 	_ "github.com/ompi-go/ompi-go/btl/tcp"
+	_ "github.com/ompi-go/ompi-go/btl/udp"
 	_ "github.com/ompi-go/ompi-go/btl/unimem"
 	_ "github.com/ompi-go/ompi-go/coll/basic"
 	_ "github.com/ompi-go/ompi-go/coll/inter"
 	_ "github.com/ompi-go/ompi-go/coll/nbc"
+	_ "github.com/ompi-go/ompi-go/coll/portals4"
 	_ "github.com/ompi-go/ompi-go/coll/self"
 	_ "github.com/ompi-go/ompi-go/coll/sm"
 	_ "github.com/ompi-go/ompi-go/coll/tuned"

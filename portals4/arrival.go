@@ -32,7 +32,6 @@ type arrival struct {
 	kept      []byte
 	res       result // for who is in this process
 	old       []byte
-	placed    bool
 }
 
 // arrivalTable finds arrivals by token, like opTable.
@@ -82,7 +81,7 @@ func (t *arrivalTable) find(l *link, token uint32) *arrival {
 }
 
 func (t *arrivalTable) put(a *arrival) {
-	a.live, a.exposed, a.placed = false, false, false
+	a.live, a.exposed = false, false
 	a.gen = (a.gen + 1) & genMask
 	a.l, a.pt, a.e, a.h, a.ni, a.kept, a.part = nil, nil, nil, nil, nil, nil, memory{}
 	t.free = append(t.free, a.index)

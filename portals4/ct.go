@@ -1,6 +1,9 @@
 package portals4
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // CT is a counting event (ptl_handle_ct_t).
 type CT struct {
@@ -28,7 +31,9 @@ func (ni *NI) CTAlloc() (*CT, error) {
 		return nil, fail("PtlCTAlloc", ErrNoSpace, "all %d counting events are in use (max_cts)", ni.limits.MaxCTs)
 	}
 	ni.cts++
-	return &CT{ni: ni}, nil
+	c := &CT{ni: ni}
+	ni.allCTs = append(ni.allCTs, c)
+	return c, nil
 }
 
 func (c *CT) enter(op string) (*Interface, error) {
@@ -55,6 +60,7 @@ func (c *CT) Free() error {
 	}
 	c.end()
 	c.ni.cts--
+	c.ni.allCTs = slices.DeleteFunc(c.ni.allCTs, func(o *CT) bool { return o == c })
 	return nil
 }
 

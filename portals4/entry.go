@@ -269,15 +269,6 @@ func (pt *PT) endHeader(h *header) {
 	e.settled()
 }
 
-// dropHeader forgets a header.
-func (pt *PT) dropHeader(h *header) {
-	pt.unexpected.Remove(&h.Header)
-	h.removed = true
-	if !h.pending {
-		pt.endHeader(h)
-	}
-}
-
 func (h *header) recycle() {
 	p := &h.ni.headers
 	h.ev = Event{}

@@ -1,6 +1,7 @@
 package portals4
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ompi-go/ompi-go/progress"
@@ -61,7 +62,9 @@ func (ni *NI) EQAlloc(count int) (*EQ, error) {
 	for n < uint64(count) {
 		n <<= 1
 	}
-	return &EQ{ni: ni, ring: make([]Event, n), mask: n - 1}, nil
+	q := &EQ{ni: ni, ring: make([]Event, n), mask: n - 1}
+	ni.allEQs = append(ni.allEQs, q)
+	return q, nil
 }
 
 // OnEvents has f called when events were posted by others than the caller of this package. One listener a queue.
@@ -87,6 +90,7 @@ func (q *EQ) Free() error {
 	}
 	q.end()
 	q.ni.eqs--
+	q.ni.allEQs = slices.DeleteFunc(q.ni.allEQs, func(o *EQ) bool { return o == q })
 	return nil
 }
 

@@ -437,15 +437,23 @@ func (i *Interface) failed(l *link, cause error) {
 	i.failures = append(i.failures, failure{l.proc, cause})
 }
 
-// forget ends what is under way of an NI that is closed. Peers are not told.
+// forget makes silent what is under way of an NI that is closed. It still ends as its peers expect it; what is fetched goes nowhere.
 func (i *Interface) forget(ni *NI) {
 	for _, o := range i.ops.all {
-		if o.live && o.md.ni == ni {
-			o.md.eq, o.md.ct = nil, nil
-			if o.into != nil {
-				o.into.eq, o.into.ct = nil, nil
-			}
-			i.undelivered(o)
+		if !o.live || o.md.ni != ni {
+			continue
+		}
+		o.md.eq, o.md.ct = nil, nil
+		if o.into != nil {
+			o.into.eq, o.into.ct = nil, nil
+		}
+		if o.kind != opPut && o.kind != opAtomic && !o.move.on {
+			o.dst, o.base = memory{base: make([]byte, o.length), size: o.length}, 0
+		}
+	}
+	for _, a := range i.arrivals.all {
+		if a.live && a.ni == ni {
+			a.pt.eq, a.e.ct = nil, nil
 		}
 	}
 }

@@ -80,7 +80,7 @@ func FuzzPeer(f *testing.F) {
 				}
 				l.dead = nil
 			}
-			l.dead = errors.New("done with it")
+			i.failed(l, errors.New("done with it"))
 			return nil
 		})
 	})

@@ -36,8 +36,8 @@ type Interface struct {
 
 	acking []*link // with acknowledgements to send
 	busy   []*link // with messages that found no room
-	outs   *out
-	flows  *flow
+	outs   *out    // free ones
+	spare  *flow   // likewise
 
 	fired    []*triggered // to begin
 	firing   bool

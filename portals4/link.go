@@ -62,17 +62,16 @@ type out struct {
 
 // flow is a payload that is sent piece by piece.
 type flow struct {
-	l          *link
-	next       *flow
-	tag        btl.Tag
-	word       uint64
-	mem        *memory
-	base       uint64 // in mem
-	at, end    uint64 // of the payload
-	flying     int
-	op         *op
-	in         *arrival
-	registered bool
+	l       *link
+	next    *flow
+	tag     btl.Tag
+	word    uint64
+	mem     *memory
+	base    uint64 // in mem
+	at, end uint64 // of the payload
+	flying  int
+	op      *op
+	in      *arrival
 }
 
 // flowDepth is how many pieces of a payload the NAL has at a time.
@@ -265,7 +264,13 @@ func (i *Interface) push() int {
 
 // stream sends n bytes of mem from base piece by piece, for op or in.
 func (i *Interface) stream(l *link, tag btl.Tag, word uint64, mem *memory, base, n uint64, op *op, in *arrival) {
-	f := &flow{l: l, tag: tag, word: word, mem: mem, base: base, end: n, op: op, in: in}
+	f := i.spare
+	if f != nil {
+		i.spare = f.next
+	} else {
+		f = new(flow)
+	}
+	*f = flow{l: l, tag: tag, word: word, mem: mem, base: base, end: n, op: op, in: in}
 	i.linkFlow(f)
 	i.pushFlows(l)
 }
@@ -332,12 +337,13 @@ func (f *flow) queued() bool {
 	return false
 }
 
-// flowOver tells that all pieces are out.
+// flowOver tells that all pieces are out. f is nobody's then.
 func (i *Interface) flowOver(f *flow, err error) {
-	op, in := f.op, f.in
-	f.op, f.in = nil, nil
+	op, in, l := f.op, f.in, f.l
+	*f = flow{next: i.spare}
+	i.spare = f
 	switch {
-	case op != nil && op.live && op.link == f.l:
+	case op != nil && op.live && op.link == l:
 		i.opSent(op, err)
 	case in != nil:
 		i.replySent(in, err)

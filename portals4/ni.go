@@ -22,7 +22,6 @@ type NI struct {
 	mapped bool
 	ranks  []int32 // logical: the job rank of each rank
 	back   []int32 // logical: the rank of each job rank, -1 for none
-	table  []Process
 	bundle int
 }
 
@@ -218,7 +217,6 @@ func (ni *NI) setMap(ranks []int32) {
 			ni.back[j] = int32(r)
 		}
 	}
-	ni.table = nil
 }
 
 // Map gives the processes of the ranks (PtlGetMap).

@@ -15,10 +15,9 @@ type op struct {
 	sent    bool // the SEND event is posted, or there is none
 	flying  bool // the payload is on its way out
 	over    bool // the answer is here
-	event   bool // ACK makes an event
 	wait    bool // an answer comes
-	follows bool // the data of a get comes by REPLY, or is read
 	known   bool // how much
+	exposed bool // source is registered
 	kind    uint8
 	ack     AckReq
 	index   uint32
@@ -87,7 +86,7 @@ func (t *opTable) find(l *link, handle uint32) *op {
 }
 
 func (t *opTable) put(o *op) {
-	o.live, o.sent, o.flying, o.over, o.event, o.wait, o.follows, o.known = false, false, false, false, false, false, false, false
+	o.live, o.sent, o.flying, o.over, o.wait, o.known = false, false, false, false, false, false
 	o.gen = (o.gen + 1) & genMask
 	o.link, o.md, o.into, o.userPtr, o.source = nil, nil, nil, nil, nil
 	o.dst, o.src, o.got = memory{}, memory{}, 0
@@ -197,14 +196,14 @@ func (i *Interface) expose(o *op) bool {
 		i.counts.unregistered++
 		return false
 	}
-	o.reg, o.src.size = h, 1 // src is not needed as long as nothing is streamed: its size says that there is a registration
+	o.reg, o.exposed = h, true
 	return true
 }
 
 func (i *Interface) unregister(o *op) {
-	if o.src.size == 1 && o.src.base == nil {
+	if o.exposed {
 		o.link.Reg.Deregister(o.reg)
-		o.src.size = 0
+		o.exposed = false
 	}
 }
 

@@ -87,9 +87,6 @@ func (pt *PT) Free() error {
 	if pt.entries > 0 || pt.active > 0 {
 		return fail("PtlPTFree", ErrInUse, "portal table entry %d has %d entries and %d operations under way", pt.index, pt.entries, pt.active)
 	}
-	for h := pt.unexpected.First(&everything); h != nil; h = pt.unexpected.First(&everything) {
-		pt.dropHeader(h.Owner)
-	}
 	if pt.eq != nil {
 		pt.eq.users--
 		if pt.flow {

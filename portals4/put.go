@@ -1,6 +1,7 @@
 package portals4
 
 import (
+	"bytes"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
@@ -138,12 +139,20 @@ func (i *Interface) sendRequest(name string, r *request, l *link, md *MDHandle, 
 	m.HdrLen += uint8(len(r.appendTail(m.Hdr[btl.InlineHeader:btl.InlineHeader])))
 	if n > 0 {
 		o.source = md.local(t.Offset, n, t.Mem)
-		m.payload(o.source)
+		if md.volatile(n) {
+			m.copied(o.source)
+			o.source = nil
+		} else {
+			m.payload(o.source)
+		}
 	}
 	m.op, o.flying = o, true
 	i.send(m)
 	return nil
 }
+
+// volatile reports whether the memory of a put of n bytes may be used again when the call returns.
+func (md *MDHandle) volatile(n uint64) bool { return md.options&MDVolatile != 0 && n <= volatileMax }
 
 // putLong announces a put. What the target wants of it, it reads, or asks for by CTS.
 func (i *Interface) putLong(name string, r *request, l *link, md *MDHandle, t *Transfer, n uint64) error {
@@ -153,6 +162,9 @@ func (i *Interface) putLong(name string, r *request, l *link, md *MDHandle, t *T
 	}
 	o.wait = true
 	o.source = md.local(t.Offset, n, t.Mem)
+	if md.volatile(n) {
+		o.source = bytes.Clone(o.source)
+	}
 	r.flags |= hasLength | hasHandle
 	r.handle = o.handle()
 	if i.expose(o) {

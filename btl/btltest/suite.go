@@ -28,6 +28,7 @@ func Run(t *testing.T, cfg Config) {
 		{"Recursion", testRecursion},
 		{"Get", testGet},
 		{"Put", testPut},
+		{"Atomics", testAtomics},
 		{"Flush", testFlush},
 		{"CloseInFlight", testCloseInFlight},
 		{"Wake", testWake},

@@ -39,6 +39,8 @@ type Config struct {
 	RawHandles bool
 	// Memory gives n bytes of memory that can be registered; nil: any can.
 	Memory func(t testing.TB, r *Rank, n int64) []byte
+	// Hub gives the ranks what goroutine ranks share, for components that open shared memory themselves.
+	Hub bool
 	// Hot lets engines poll without yielding, for benchmarks on idle cores.
 	Hot bool
 }
@@ -59,6 +61,7 @@ type Rank struct {
 	Module    btl.Module
 	Endpoints []btl.Endpoint // by rank; nil where it cannot be reached
 	Reasons   []error        // why
+	services  btl.Services
 	closed    bool
 
 	mu     sync.Mutex
@@ -115,9 +118,13 @@ func NewWorld(t testing.TB, cfg Config, n int) *World {
 	t.Helper()
 	w := &World{Hub: rte.NewHub(n)}
 	t.Cleanup(func() { w.Close(t) })
-	params := loadParams(t, cfg)
+	reg, params := loadParams(t, cfg)
+	var hub *shm.Hub
+	if cfg.Hub {
+		hub = shm.NewHub(n)
+	}
 	for i := range n {
-		r, err := openRank(cfg, w.Hub.Job(i), params)
+		r, err := openRank(cfg, w.Hub.Job(i), reg, params, hub)
 		if r != nil {
 			w.Ranks = append(w.Ranks, r)
 		}
@@ -127,6 +134,7 @@ func NewWorld(t testing.TB, cfg Config, n int) *World {
 	}
 	w.fence(t)
 	for _, r := range w.Ranks {
+		r.Env.Fenced = true
 		r.Do(func() { r.Endpoints, r.Reasons = r.Module.AddProcs(r.Env.Procs) })
 		if len(r.Endpoints) != n || len(r.Reasons) != n {
 			t.Fatalf("AddProcs of %d processes gave %d endpoints and %d reasons", n, len(r.Endpoints), len(r.Reasons))
@@ -135,7 +143,7 @@ func NewWorld(t testing.TB, cfg Config, n int) *World {
 	return w
 }
 
-func loadParams(t testing.TB, cfg Config) *mca.Params {
+func loadParams(t testing.TB, cfg Config) (*mca.Registry, *mca.Params) {
 	t.Helper()
 	reg, err := mca.NewRegistry()
 	if err == nil {
@@ -154,10 +162,10 @@ func loadParams(t testing.TB, cfg Config) *mca.Params {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return params
+	return reg, params
 }
 
-func openRank(cfg Config, job rte.Job, params *mca.Params) (*Rank, error) {
+func openRank(cfg Config, job rte.Job, reg *mca.Registry, params *mca.Params, hub *shm.Hub) (*Rank, error) {
 	if cfg.Job != nil {
 		job = cfg.Job(job)
 	}
@@ -167,7 +175,7 @@ func openRank(cfg Config, job rte.Job, params *mca.Params) (*Rank, error) {
 		yield = progress.YieldNever
 	}
 	r.Engine = progress.New(progress.Config{Cores: 1, LocalRanks: 2, Yield: yield, SleepAfter: cfg.SleepAfter})
-	r.Env = &btl.Env{Params: params, Engine: r.Engine, Job: job, Dispatch: &r.Dispatch, Upcalls: r}
+	r.Env = &btl.Env{Params: params, Engine: r.Engine, Job: job, Dispatch: &r.Dispatch, Upcalls: r, Registry: reg, Hub: hub, Services: &r.services}
 	for i := range job.Size() {
 		r.Env.Procs = append(r.Env.Procs, &core.Proc{Rank: i, Locality: locality(job.Locality(i))})
 	}
@@ -249,7 +257,11 @@ func (w *World) CloseRank(t testing.TB, rank int, flush bool) {
 		w.Until(t, "Flush", func() bool {
 			r.Engine.Lock()
 			defer r.Engine.Unlock()
-			return r.Module.Flush()
+			out := r.Module.Flush()
+			for _, s := range r.services.All() {
+				out = out && s.Quiet() && s.Flush()
+			}
+			return out
 		})
 	}
 	r.close(t)
@@ -265,6 +277,11 @@ func (r *Rank) close(t testing.TB) {
 		if r.Module != nil {
 			if err := r.Module.Close(); err != nil {
 				t.Errorf("Close: %v", err)
+			}
+		}
+		for _, s := range slices.Backward(r.services.All()) {
+			if err := s.Close(); err != nil {
+				t.Errorf("closing what components share: %v", err)
 			}
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -49,11 +50,12 @@ type Session struct {
 	Env     *btl.Env
 	Modules []btl.Module
 
-	peers   []Peer
-	said    map[string]bool
-	failure atomic.Pointer[error]
-	closing bool // guarded by the token
-	send    send
+	peers    []Peer
+	services btl.Services
+	said     map[string]bool
+	failure  atomic.Pointer[error]
+	closing  bool // guarded by the token
+	send     send
 }
 
 // Peer is the way to one rank: the endpoint of the most exclusive module that reaches it, with what it can do.
@@ -73,7 +75,8 @@ func Open(cfg Config) (s *Session, err error) {
 	s = &Session{said: map[string]bool{}}
 	s.Engine = progress.New(progress.Config{Cores: rte.HostCores(), LocalRanks: len(local), SleepAfter: cfg.SleepAfter})
 	s.send.e = s.Engine
-	s.Env = &btl.Env{Params: cfg.Params, Engine: s.Engine, Job: job, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(s)}
+	s.Env = &btl.Env{Params: cfg.Params, Engine: s.Engine, Job: job, Dispatch: &btl.Dispatch{}, Upcalls: (*upcalls)(s),
+		Registry: cfg.Registry, Services: &s.services}
 	s.Env.Arch = datatype.ArchNative.Resolve()
 	for tag, h := range cfg.Handlers {
 		s.Env.Dispatch.Handlers[tag] = h
@@ -94,6 +97,7 @@ func Open(cfg Config) (s *Session, err error) {
 			return nil, err
 		}
 	}
+	s.Env.Fenced = true
 	s.connect()
 	job.OnFailure(func(rank int, cause error) {
 		s.Engine.Lock()
@@ -271,6 +275,9 @@ func (s *Session) flush() error {
 		for _, m := range s.Modules {
 			out = m.Flush() && out
 		}
+		for _, v := range s.services.All() {
+			out = out && v.Quiet() && v.Flush()
+		}
 		s.Engine.Unlock()
 		if out {
 			return nil
@@ -287,6 +294,9 @@ func (s *Session) release() error {
 	s.closing = true
 	for _, m := range s.Modules {
 		errs = append(errs, m.Close())
+	}
+	for _, v := range slices.Backward(s.services.All()) {
+		errs = append(errs, v.Close())
 	}
 	if s.Env.Shm != nil {
 		errs = append(errs, s.Env.Shm.Close())

@@ -53,6 +53,7 @@ var publicAPI = []string{"ompi", "datatype"}
 // alone are programs that show the use of a floor without those above it, and what they may import.
 var alone = map[string][]string{
 	"examples/btlalone": {"btl", "btl/btluse", "btl/sm", "btl/tcp", "mca", "rte"},
+	"examples/portals4": {"btl/sm", "btl/tcp", "mca", "portals4", "rte"},
 }
 
 // floorOf gives a package's floor and the entry that says so; -1 when it has none.

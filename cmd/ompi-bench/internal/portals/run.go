@@ -13,6 +13,7 @@ import (
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/portals4"
+	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/shm"
 )
@@ -24,18 +25,20 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := bench(ctx, o, job, nil, out); err != nil {
+		if err := bench(ctx, o, &portals4.Config{Job: job}, out); err != nil {
 			job.Abort(1, "ompi-bench: portals4: "+err.Error()) // it does not return: the other rank is not to wait
 		}
 		return job.Finalize()
 	}
-	hub, memory := rte.NewHub(o.Goroutines), shm.NewHub(o.Goroutines)
+	hub, memory, awake := rte.NewHub(o.Goroutines), shm.NewHub(o.Goroutines), &progress.Runnable{}
 	errs := make([]error, o.Goroutines)
 	var ranks sync.WaitGroup
 	for r := range errs {
 		ranks.Go(func() {
+			awake.Enter()
+			defer awake.Leave()
 			job := hub.Job(r)
-			if errs[r] = bench(ctx, o, job, memory, out); errs[r] != nil {
+			if errs[r] = bench(ctx, o, &portals4.Config{Job: job, Hub: memory, Runnable: awake}, out); errs[r] != nil {
 				job.Abort(1, errs[r].Error())
 			}
 		})
@@ -50,7 +53,8 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 }
 
 // bench is one rank's part in all measurements.
-func bench(ctx context.Context, o Options, job rte.Job, hub *shm.Hub, out io.Writer) error {
+func bench(ctx context.Context, o Options, cfg *portals4.Config, out io.Writer) error {
+	job := cfg.Job
 	if job.Size() > 2 {
 		return fmt.Errorf("want 1 or 2 ranks, this job has %d", job.Size())
 	}
@@ -66,11 +70,12 @@ func bench(ctx context.Context, o Options, job rte.Job, hub *shm.Hub, out io.Wri
 	if err != nil {
 		return err
 	}
-	iface, err := portals4.Open(portals4.Config{Job: job, Registry: reg, Params: params, Hub: hub})
+	cfg.Registry, cfg.Params = reg, params
+	iface, err := portals4.Open(*cfg)
 	if err != nil {
 		return err
 	}
-	all, err := measureAll(ctx, o, job, iface, how(o, hub != nil, job.Size(), params), out)
+	all, err := measureAll(ctx, o, job, iface, how(o, cfg.Hub != nil, job.Size(), params), out)
 	if err != nil {
 		return err // and the job is aborted: the others are not there to close the interface with
 	}
