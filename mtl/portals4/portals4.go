@@ -60,7 +60,6 @@ type module struct {
 	gets    getQueue // gets that wait for a slot, or to be tried again
 	notes   noteQueue
 	search  searching
-	purged  purge
 
 	blocks blocks
 	credit credits
@@ -119,7 +118,6 @@ func (component) Open(env *btl.Env) (mtl.Module, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("mtl portals4: %w", err)
 	}
-	env.Bypass = true
 	return m, opt.Priority, nil
 }
 
@@ -183,6 +181,9 @@ func (m *module) setUp() error {
 	}
 	for _, e := range eqs {
 		if *e.q, err = m.ni.EQAlloc(e.n); err != nil {
+			return err
+		}
+		if err = (*e.q).OnEvents(m); err != nil {
 			return err
 		}
 	}
