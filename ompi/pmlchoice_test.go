@@ -50,12 +50,14 @@ func start(t *testing.T, opts ...[]Option) ([]*Instance, []error) {
 }
 
 func overLoop(l *mtltest.Loop, params ...string) []Option {
-	o := []Option{WithComponent(l), WithParam("pml", "cm")}
+	o := []Option{WithComponent(l), WithParam("pml", "cm"), WithParam("mtl", "loop")}
 	for i := 0; i < len(params); i += 2 {
 		o = append(o, WithParam(params[i], params[i+1]))
 	}
 	return o
 }
+
+func overOb1(l *mtltest.Loop) []Option { return []Option{WithComponent(l), WithParam("pml", "ob1")} }
 
 // TestPMLChoice: ranks that have chosen different PMLs end with an error that says who has chosen what.
 func TestPMLChoice(t *testing.T) {
@@ -67,8 +69,8 @@ func TestPMLChoice(t *testing.T) {
 		want        []string // in the error of the other ranks; nil: none
 	}{
 		{"alike", overLoop(l), overLoop(l), nil},
-		{"ob1 and cm", nil, overLoop(l), []string{"rank 0 uses pml ob1, rank 2 uses pml cm over mtl loop;", "parameters pml, mtl"}},
-		{"cm and ob1", overLoop(l), []Option{WithComponent(l)}, []string{"rank 0 uses pml cm over mtl loop, rank 2 uses pml ob1;"}},
+		{"ob1 and cm", overOb1(l), overLoop(l), []string{"rank 0 uses pml ob1, rank 2 uses pml cm over mtl loop;", "parameters pml, mtl"}},
+		{"cm and ob1", overLoop(l), overOb1(l), []string{"rank 0 uses pml cm over mtl loop, rank 2 uses pml ob1;"}},
 		{"rank 0 has the least limits", overLoop(small), overLoop(l), nil},
 		{"rank 0 has more than the least", overLoop(l), overLoop(small), []string{"limits of rank 2 are lower than rank 0's", "tags to 1073741823", "tags to 40000"}},
 	} {
@@ -120,7 +122,7 @@ func TestNoMTL(t *testing.T) {
 
 // TestPMLFallback: a PML is used instead of a better one that does not work, which is said.
 func TestPMLFallback(t *testing.T) {
-	is, errs := start(t, []Option{WithComponent(broken{}), WithParam("mtl", "broken"), WithParam("pml_cm_priority", "90")})
+	is, errs := start(t, []Option{WithComponent(broken{}), WithParam("mtl", "broken"), WithParam("pml", "cm,ob1"), WithParam("pml_cm_priority", "90")})
 	if errs[0] != nil {
 		t.Fatal(errs[0])
 	}
