@@ -94,7 +94,12 @@ func check[T comparable](r *rig, what string, got, want T) {
 // same compares memory, some of which engines write.
 func (r *rig) same(what string, got, want []byte) {
 	r.Helper()
-	defer r.move()
+	r.bytes(what, got, want)
+	r.move()
+}
+
+func (r *rig) bytes(what string, got, want []byte) {
+	r.Helper()
 	if !bytes.Equal(got, want) {
 		r.Fatalf("%s: %d bytes %.40x, want %d bytes %.40x", what, len(got), got, len(want), want)
 	}
