@@ -53,7 +53,7 @@ func (i *Instance) openPML(reg *mca.Registry, env *btl.Env) error {
 		if n == 0 {
 			why = nil
 		}
-		why = append(why, err.Error())
+		why = append(why, strings.ReplaceAll(err.Error(), btl.ErrUnavailable.Error()+": ", ""))
 	}
 	return fmt.Errorf("no pml can be used: %s; check the parameter pml", strings.Join(why, "; "))
 }

@@ -135,6 +135,7 @@ func (l *link) giveCredit() {
 		l.owes = true
 		m.debtors = append(m.debtors, l)
 		m.engine.Busy(1)
+		m.later()
 		return
 	}
 	if err != nil {

@@ -56,6 +56,15 @@ func (l *link) fail(cause error) {
 	l.m.env.Upcalls.EndpointFailed(l.m, l.proc, true, l.dead)
 }
 
+// lost has the peer given up in the next pass: not from inside Send.
+func (l *link) lost(cause error) {
+	if l.cause == nil {
+		l.cause = cause
+		l.m.failing = append(l.m.failing, l)
+		l.m.later()
+	}
+}
+
 // put sends a message of these bytes from md.
 func (l *link) put(md *portals4.MDHandle, w words, mem []byte, user any) error {
 	x := &l.m.x
@@ -69,10 +78,7 @@ func (l *link) put(md *portals4.MDHandle, w words, mem []byte, user any) error {
 	if errors.Is(err, portals4.ErrNoSpace) {
 		return btl.ErrAgain
 	}
-	if l.cause == nil {
-		l.cause = err
-		l.m.failing = append(l.m.failing, l) // not from inside Send
-	}
+	l.lost(err)
 	return fmt.Errorf("btl portals4: rank %d: %w", l.proc.Rank, err)
 }
 
@@ -236,6 +242,15 @@ func (q *freeSlots) giveBack(l *link, err error) {
 			f := s.f
 			s.f = nil
 			f.Owner.FragDone(f, err)
+		}
+	}
+}
+
+// reclaim frees the slots of a peer of which no event comes any more.
+func (q *freeSlots) reclaim(l *link) {
+	for i := range q.all {
+		if s := &q.all[i]; s.l == l {
+			q.put(s)
 		}
 	}
 }

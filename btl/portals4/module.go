@@ -19,6 +19,7 @@ type module struct {
 	iface  *portals4.Interface
 	ni     *portals4.NI
 	number int
+	source *progress.Source // on while there is something that waits for another pass
 	uid    uint32
 
 	eq                   *portals4.EQ // of everything: credit bounds what comes, free lists what ends
@@ -60,18 +61,23 @@ const (
 	eqSpare = 1024
 	// rankEvents are for each rank: what comes without credit (credit.go), the least promise, and the blocks for that.
 	rankEvents = 8 + leastMsgs + 2
-	// pollBurst bounds the events of one pass.
-	pollBurst = 256
 )
 
 // open makes the module's objects. The token is held.
 func (m *module) open() (err error) {
+	if m.ni, err = m.iface.NI(portals4.Matching|portals4.Logical, portals4.AnyPID, nil); err != nil {
+		return err
+	}
 	defer func() {
 		if err != nil {
 			_ = m.Close() // the first error is the one to tell
 		}
 	}()
+	if err = m.ni.SetJobMap(); err != nil {
+		return err
+	}
 	o := &m.opt
+	o.fit(m.ni.Limits(), m.env.Job.Size())
 	if m.uid, err = m.ni.UID(); err != nil {
 		return err
 	}
@@ -110,7 +116,11 @@ func (m *module) open() (err error) {
 		return err
 	}
 	m.iface.OnFailure(m.unreachable)
-	m.engine.AddPoller(m)
+	if err = m.eq.OnEvents(m); err != nil {
+		return err
+	}
+	m.source = m.engine.AddPoller(m)
+	m.source.Off()
 	return nil
 }
 
@@ -140,6 +150,9 @@ func (m *module) reaches(p *core.Proc) error {
 	if p.Locality == core.LocalSelf {
 		return errors.New("btl portals4: not to itself")
 	}
+	if err := m.iface.Reaches(p); err != nil {
+		return fmt.Errorf("btl portals4: %w", err)
+	}
 	b, err := m.env.Job.Get(p.Rank, cardKey)
 	if err != nil {
 		return fmt.Errorf("btl portals4: rank %d has no portals4 card: %w", p.Rank, err)
@@ -156,38 +169,29 @@ func (m *module) reaches(p *core.Proc) error {
 	return nil
 }
 
-// Poll handles what has happened (progress.Poller).
-func (m *module) Poll() int {
-	if m.polling { // a handler that makes progress
-		return 0
+// Events implements portals4.EQListener: what has happened is handled at once, by whoever drives the engine.
+func (m *module) Events(*portals4.EQ) {
+	if m.polling { // a handler that makes progress; who is in take looks again
+		return
 	}
-	n := 0
-	for ; n < pollBurst; n++ {
-		if err := m.eq.Take(&m.ev); err == error(portals4.ErrEQEmpty) {
-			break
-		} else if err != nil && !m.dropped(err) {
-			break
-		}
-		m.polling = true
-		m.handle(&m.ev)
-	}
-	if len(m.failing)+len(m.debtors)+len(m.pending.stuck)+len(m.memory.dying) > 0 {
-		m.polling = true
-		n += m.chores()
-	}
-	if m.polling {
-		m.ev.UserPtr, m.ev.Start, m.polling = nil, nil, false // keep nobody's memory alive
-	}
-	return n
+	m.polling = true
+	m.take()
+	m.polling = false
 }
 
-// dropped reports whether an event came although the queue says so and so: when others were lost before it.
-func (m *module) dropped(err error) bool {
-	if !errors.Is(err, portals4.ErrEQDropped) {
-		return false
+// take handles all events.
+func (m *module) take() {
+	ev := &m.ev
+	for !m.closed {
+		if err := m.eq.Take(ev); err != nil {
+			if e, ok := err.(*portals4.Error); !ok || e.Code != portals4.ErrEQDropped {
+				break
+			}
+			m.failAll(fmt.Errorf("events were lost: more has come than btl_portals4_eq_recv_size %d has room for", m.opt.EQSize))
+		}
+		m.handle(ev)
 	}
-	m.failAll(fmt.Errorf("events were lost: more has come than btl_portals4_eq_recv_size %d has room for", m.opt.EQSize))
-	return true
+	ev.UserPtr, ev.Start = nil, nil // keep nobody's memory alive
 }
 
 func (m *module) handle(ev *portals4.Event) {
@@ -211,13 +215,23 @@ func (m *module) handle(ev *portals4.Event) {
 	}
 }
 
-// chores are what waits for another pass.
-func (m *module) chores() int {
+// later has Poll called in the next pass, and those after it while there is something to do.
+func (m *module) later() { m.source.On() }
+
+// Poll does what had to wait (progress.Poller).
+func (m *module) Poll() int {
+	if m.polling {
+		return 0
+	}
+	m.polling = true
 	n := 0
-	for ; len(m.failing) > 0; n++ {
+	for ; len(m.failing) > 0 && !m.closed; n++ {
 		l := m.failing[0]
 		m.failing = m.failing[1:]
+		m.take() // the ends of what was under way
 		l.fail(l.cause)
+		m.slots.reclaim(l)
+		m.pending.reclaim(l)
 	}
 	debtors := m.debtors
 	m.debtors = nil
@@ -228,18 +242,18 @@ func (m *module) chores() int {
 	}
 	m.pending.again(m)
 	m.memory.again()
+	m.take()
+	if len(m.failing)+len(m.debtors)+len(m.pending.stuck)+len(m.memory.dying) == 0 {
+		m.source.Off()
+	}
+	m.polling = false
 	return n
 }
 
-// unreachable hears from the interface, anywhere in a pass, that it cannot reach a process any more.
+// unreachable hears from the interface that it cannot reach a process any more.
 func (m *module) unreachable(p *core.Proc, cause error) {
-	if m.closed {
-		return
-	}
-	l := m.link(p.Rank)
-	if l.cause == nil && l.dead == nil {
-		l.cause = cause
-		m.failing = append(m.failing, l)
+	if !m.closed {
+		m.link(p.Rank).lost(cause)
 	}
 }
 
@@ -263,7 +277,9 @@ func (m *module) Close() error {
 		return nil
 	}
 	m.closed = true
-	m.engine.RemovePoller(m)
+	if m.source != nil {
+		m.source.Off()
+	}
 	m.engine.Busy(int32(-len(m.debtors) - len(m.pending.stuck)))
 	for _, l := range m.links {
 		if l != nil && l.dead == nil {
@@ -290,6 +306,7 @@ func (m *module) Close() error {
 	free(m.am != nil, m.am.Free)
 	free(m.rdma != nil, m.rdma.Free)
 	free(m.eq != nil, m.eq.Free)
+	free(true, m.ni.Close)
 	return errors.Join(errs...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
@@ -80,6 +81,7 @@ func (m *module) Deregister(h btl.MemHandle) {
 	r.free = append(r.free, uint32(at))
 	if err := e.Unlink(); errors.Is(err, portals4.ErrInUse) {
 		r.dying = append(r.dying, e)
+		m.later()
 	}
 }
 
@@ -158,6 +160,15 @@ func (q *freeOps) giveBack(l *link, err error) {
 			t := o.t
 			o.t = nil
 			t.Owner.TransferDone(t, err)
+		}
+	}
+}
+
+// reclaim frees the ops of a peer of which no event comes any more.
+func (q *freeOps) reclaim(l *link) {
+	for i := range q.all {
+		if o := &q.all[i]; o.l == l && !slices.Contains(q.stuck, o) {
+			q.put(o)
 		}
 	}
 }
@@ -287,6 +298,7 @@ func (o *op) proceed() {
 	case errors.Is(err, portals4.ErrNoSpace):
 		o.m.pending.stuck = append(o.m.pending.stuck, o)
 		o.m.engine.Busy(1)
+		o.m.later()
 	default:
 		l := o.l
 		o.m.pending.put(o)

@@ -32,6 +32,9 @@ func (*Loop) Options() any      { return new(struct{}) }
 
 // Open implements mtl.Component.
 func (l *Loop) Open(env *btl.Env) (mtl.Module, int, error) {
+	if env.Job.Size() > 1 && env.Job.Launcher() != "in-process" {
+		return nil, 0, fmt.Errorf("mtl loop: %w: the ranks are not goroutines of one process", btl.ErrUnavailable)
+	}
 	m := &loopModule{loop: l, engine: env.Engine, rank: env.Job.Rank(), size: env.Job.Size()}
 	l.mu.Lock()
 	if l.jobs == nil {

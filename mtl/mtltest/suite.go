@@ -238,7 +238,7 @@ func testWildcards(t *testing.T, w *World) {
 func testPairTags(t *testing.T, w *World) {
 	a, b := w.Ranks[0], w.Ranks[1]
 	ch := &b.World.P2P
-	tags := []int{mtl.PairTags, mtl.PairTags + 1, 1<<31 - 1}
+	tags := []int{mtl.PairTags, mtl.PairTags + 1, mtl.PairTags + 40000}
 	var any []*Op
 	var ins []*memory
 	for _, source := range []int{mtl.AnySource, 0} {

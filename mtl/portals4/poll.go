@@ -1,0 +1,132 @@
+package portals4
+
+import (
+	"github.com/ompi-go/ompi-go/core"
+	ptl "github.com/ompi-go/ompi-go/portals4"
+)
+
+// Events implements ptl.EQListener: who drives the engine has put events into a queue.
+func (m *module) Events(q *ptl.EQ) {
+	if q == m.recvEQ {
+		m.settle()
+		return
+	}
+	m.drain()
+}
+
+// Poll implements progress.Poller: what waited for events begins.
+func (m *module) Poll() int {
+	n := 0
+	if m.waiting.head != nil || m.gets.head != nil || m.notes.head != nil {
+		n += m.pump()
+	}
+	if m.rec.state != recIdle {
+		n += m.recover()
+	}
+	return n
+}
+
+// settle looks at the events that a call has made on the portal table entry recv, so that queues hold no more than what comes in one pass; those of messages
+// to oneself are bounded by slots.
+func (m *module) settle() {
+	var ev ptl.Event
+	for m.take(m.recvEQ, &ev) {
+		m.recvEvent(&ev)
+	}
+}
+
+// drain looks at all events. What handles one may call this again: it calls its user last.
+func (m *module) drain() int {
+	n := 0
+	var ev ptl.Event
+	for {
+		k := n
+		for m.take(m.recvEQ, &ev) {
+			m.recvEvent(&ev)
+			n++
+		}
+		for m.take(m.sendEQ, &ev) {
+			m.sendEvent(&ev)
+			n++
+		}
+		for m.take(m.readEQ, &ev) {
+			m.readEvent(&ev)
+			n++
+		}
+		for m.take(m.flowEQ, &ev) {
+			m.flowEvent(&ev)
+			n++
+		}
+		if m.reopen {
+			m.reopen = false
+			if err := m.readPT.Enable(); err != nil {
+				m.breakDown(interfaceError("PtlPTEnable", err))
+			}
+		}
+		if n == k {
+			return n
+		}
+	}
+}
+
+// take takes the next event of a queue.
+func (m *module) take(q *ptl.EQ, ev *ptl.Event) bool {
+	err := q.Take(ev)
+	if m.broken != nil {
+		return false
+	}
+	if err == nil {
+		return true
+	}
+	e, _ := err.(*ptl.Error)
+	switch {
+	case e != nil && e.Code == ptl.ErrEQEmpty:
+		return false
+	case e != nil && e.Code == ptl.ErrEQDropped: // the sizes of queues are such that this cannot be, whatever peers do that are like us
+		m.breakDown(core.NewError(core.ErrIntern, "mtl portals4: an event queue overflowed: what was under way is not known any more"))
+		return true
+	}
+	m.breakDown(interfaceError("PtlEQGet", err))
+	return false
+}
+
+// recvEvent is an event of the portal table entry recv.
+func (m *module) recvEvent(ev *ptl.Event) {
+	switch ev.Type {
+	case ptl.EventPTDisabled:
+		m.rec.disabled = true
+		m.overflow()
+		return
+	case ptl.EventPut, ptl.EventPutOverflow:
+		switch u := ev.UserPtr.(type) {
+		case *recvReq:
+			m.matched(u, ev)
+		case *message:
+			m.taken(u, ev)
+		case *purge:
+			m.dropped(u, ev)
+		}
+	case ptl.EventSearch:
+		m.found(ev)
+	case ptl.EventAutoUnlink:
+		if b, ok := ev.UserPtr.(*shortBlock); ok {
+			b.linked = false
+		}
+	case ptl.EventAutoFree:
+		if b, ok := ev.UserPtr.(*shortBlock); ok {
+			m.freed(b)
+		}
+	}
+}
+
+// sendEvent is an event of an operation of ours.
+func (m *module) sendEvent(ev *ptl.Event) {
+	switch u := ev.UserPtr.(type) {
+	case *sendReq:
+		m.acked(u, ev)
+	case *recvReq:
+		m.replied(u, ev)
+	case *note:
+		m.noted(u, ev)
+	}
+}
