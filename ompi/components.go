@@ -7,6 +7,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/btl/self"
 	_ "github.com/ompi-go/ompi-go/btl/sm"
 	_ "github.com/ompi-go/ompi-go/btl/tcp"
+	_ "github.com/ompi-go/ompi-go/btl/udp"
 	_ "github.com/ompi-go/ompi-go/btl/unimem"
 	_ "github.com/ompi-go/ompi-go/coll/basic"
 	_ "github.com/ompi-go/ompi-go/coll/inter"

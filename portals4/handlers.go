@@ -415,6 +415,9 @@ func (i *Interface) failed(l *link, cause error) {
 	l.dead = cause
 	i.counts.failures++
 	l.early, l.held, l.nacks = nil, 0, 0
+	for _, m := range l.moves { // these wait for room; what the NAL has it gives back, and that ends then
+		m.on = false
+	}
 	l.moves = nil
 	for o := l.head; o != nil; {
 		next := o.next
@@ -425,27 +428,35 @@ func (i *Interface) failed(l *link, cause error) {
 	l.head, l.tail = nil, nil
 	i.pushFlows(l)
 	for _, o := range i.ops.all {
-		if o.live && o.link == l {
+		if o.live && o.link == l && !o.move.on {
 			i.undelivered(o)
 		}
 	}
 	for _, a := range i.arrivals.all {
-		if a.live && a.l == l {
+		if a.live && a.l == l && !a.move.on {
 			i.ended(a, Undeliverable)
 		}
 	}
 	i.failures = append(i.failures, failure{l.proc, cause})
 }
 
-// forget ends what is under way of an NI that is closed. Peers are not told.
+// forget makes silent what is under way of an NI that is closed. It still ends as its peers expect it; what is fetched goes nowhere.
 func (i *Interface) forget(ni *NI) {
 	for _, o := range i.ops.all {
-		if o.live && o.md.ni == ni {
-			o.md.eq, o.md.ct = nil, nil
-			if o.into != nil {
-				o.into.eq, o.into.ct = nil, nil
-			}
-			i.undelivered(o)
+		if !o.live || o.md.ni != ni {
+			continue
+		}
+		o.md.eq, o.md.ct = nil, nil
+		if o.into != nil {
+			o.into.eq, o.into.ct = nil, nil
+		}
+		if o.kind != opPut && o.kind != opAtomic && !o.move.on {
+			o.dst, o.base = memory{base: make([]byte, o.length), size: o.length}, 0
+		}
+	}
+	for _, a := range i.arrivals.all {
+		if a.live && a.ni == ni {
+			a.pt.eq, a.e.ct = nil, nil
 		}
 	}
 }

@@ -36,7 +36,8 @@ type Interface struct {
 
 	acking []*link // with acknowledgements to send
 	busy   []*link // with messages that found no room
-	outs   *out
+	outs   *out    // free ones
+	spare  *flow   // likewise
 
 	fired    []*triggered // to begin
 	firing   bool

@@ -116,7 +116,8 @@ func (md *MDHandle) sent(userPtr any, n uint64, f FailType) {
 	if md.ct != nil && md.options&MDEventCTSend != 0 {
 		md.ct.count(md.options&MDEventCTBytes != 0, n, f)
 	}
-	if md.eq != nil && !md.eq.freed && md.options&MDEventSendDisable == 0 && (f != OK || md.options&MDEventSuccessDisable == 0) {
+	// A failure is told whatever is disabled: no ACK follows it.
+	if md.eq != nil && !md.eq.freed && (f != OK || md.options&(MDEventSendDisable|MDEventSuccessDisable) == 0) {
 		ev := md.eq.slot()
 		ev.Type, ev.NIFail, ev.UserPtr = EventSend, f, userPtr
 		ev.PT, ev.UID, ev.List, ev.AtomicOp, ev.AtomicType, ev.Initiator = 0, 0, 0, 0, 0, Process{}

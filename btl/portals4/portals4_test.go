@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 		{"Mapped", "shm", nil},
 		{"MappedTiny", "shm", tiny},
 		{"TCP", "tcp", nil},
-		{"NothingCopied", "local", map[string]string{"btl_portals4_copy_limit": "0", "btl_portals4_max_inline_send": "0"}},
+		{"NothingCopied", "local", map[string]string{"btl_portals4_copy_limit": "0", "btl_portals4_max_inline_send": "8"}},
 		{"EverythingCopied", "local", map[string]string{"btl_portals4_copy_limit": "1m", "btl_portals4_max_inline_send": "4k"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { btltest.Run(t, config(c.nal, c.params)) })

@@ -43,12 +43,13 @@ func parse(args []string) (*commandLine, error) {
 	flags.StringVar(&c.json, "json", "", "")
 	flags.StringVar(&c.plot, "plot", "", "")
 	flags.IntVar(&c.goroutines, "n", 0, "")
-	with := "openmpi,mpich"
+	with, own := "openmpi,mpich", ""
 	if comparing {
 		flags.StringVar(&with, "with", with, "")
 		flags.IntVar(&o.Reps, "reps", o.Reps, "")
 		flags.StringVar(&o.BTL, "btl", o.BTL, "")
 		flags.StringVar(&o.Bind, "bind-to", "", "")
+		flags.StringVar(&own, "ours", "", "")
 	} else {
 		flags.BoolVar(&c.allocMem, "alloc-mem", false, "")
 	}
@@ -71,6 +72,13 @@ func parse(args []string) (*commandLine, error) {
 	}
 	if err := c.params.Check(); err != nil {
 		return nil, err
+	}
+	for _, set := range strings.Fields(own) {
+		name, value, ok := strings.Cut(set, "=")
+		if !ok {
+			return nil, fmt.Errorf("--ours %q: want NAME=VALUE, several with spaces between", own)
+		}
+		o.Ours = append(o.Ours, "--mca", name, value)
 	}
 	if comparing {
 		return c, c.asComparison(o, names, with)

@@ -49,12 +49,11 @@ func (component) Open(env *coll.Env) (coll.Factory, error) {
 	if err := env.Params.Decode("coll", "portals4", &f.opts); err != nil {
 		return nil, err
 	}
-	f.opts.Segment &^= largestElement - 1
+	f.opts.Segment = max(min(f.opts.Segment, f.opts.MaxData+largestElement-1)&^(largestElement-1), largestElement)
 	var err error
 	if f.iface, err = p4.Of(env.Env); err != nil {
 		return nil, fmt.Errorf("%w: %w", coll.ErrUnavailable, err)
 	}
-	env.Env.Bypass = true
 	e := env.Env.Engine
 	e.Lock()
 	defer e.Unlock()

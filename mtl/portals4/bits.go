@@ -66,13 +66,13 @@ func (b split) maxTag() int { return min(int(b.pair()), mtl.PairTags) - 1 }
 
 func (b split) maxRank() int { return 1<<b.source - 1 }
 
-// tagBits gives a tag its bits; false where it has none.
+// tagBits gives a tag its bits; false where it has none. Of the PML's own tags the low bits count: they are given out one after the other, so
+// that two which are the same here, at least 2^23 apart, are not in use together.
 func (b split) tagBits(tag int) (uint64, bool) {
 	if uint(tag) <= uint(b.maxTag()) {
 		return uint64(tag), true
 	}
-	t := uint64(tag) - mtl.PairTags
-	return b.pair() | t, tag >= mtl.PairTags && t < b.pair()
+	return b.pair() | uint64(tag-mtl.PairTags)&(b.pair()-1), tag >= mtl.PairTags
 }
 
 // bits are those of a message without its protocol.
@@ -96,7 +96,7 @@ func (b split) pattern(ctx uint32, source, tag int) (bits, ignore uint64, ok boo
 	return b.bits(ctx, source, t), ignore, ok
 }
 
-// source and tagOf read match bits.
+// sourceOf and tagOf read match bits. Tags of the PML are those that were sent as far as the bits go: who has asked for one knows it.
 func (b split) sourceOf(bits uint64) int { return int(bits >> b.tag & uint64(b.maxRank())) }
 
 func (b split) tagOf(bits uint64) int {

@@ -17,29 +17,36 @@ func (m *module) expose(s *sendReq) *core.Error {
 		return nil
 	}
 	d := ptl.ME{MatchID: s.p.id, UID: ptl.AnyUID, MatchBits: s.hdr(), Options: exposedOptions}
-	pt := m.readPT
-	switch {
-	case s.proto == protoShort:
+	if s.proto == protoShort {
 		d.Options |= ptl.OpPut | ptl.UseOnce
-	case s.proto == protoRndv && m.trig:
-		pt = m.flowPT
-		d.MatchBits = triggerKey(s.bits)
-		d.Options |= ptl.OpGet | ptl.UseOnce
-		d.Start = s.data
-	default:
+	} else {
 		d.Options |= ptl.OpGet
 		d.Start = s.data
 	}
 	var err error
-	if s.entry, err = pt.MEAppend(&d, ptl.PriorityList, s); err != nil {
+	if s.entry, err = m.readPT.MEAppend(&d, ptl.PriorityList, s); err != nil {
 		return interfaceError("PtlMEAppend", err)
 	}
 	s.exposed = true
-	if pt == m.flowPT {
-		s.keyed = true
-		m.trigs.exposed++
+	if s.proto != protoRndv || !m.trig {
+		return nil
 	}
+	d.MatchBits = triggerKey(s.bits)
+	d.Options |= ptl.UseOnce
+	if s.armed, err = m.flowPT.MEAppend(&d, ptl.PriorityList, s); err != nil {
+		return interfaceError("PtlMEAppend", err)
+	}
+	s.keyed = true
+	m.trigs.exposed++
 	return nil
+}
+
+// openRead prepares the portal table entry read. Its flow control is for the queue of events; that a peer asks for what is not there any more, since
+// its sender has given it up, must not set it off: an entry without memory takes that.
+func (m *module) openRead() error {
+	_, err := m.readPT.MEAppend(&ptl.ME{MatchID: ptl.AnyProcess, UID: ptl.AnyUID, IgnoreBits: ^uint64(0),
+		Options: exposedOptions | ptl.OpPut | ptl.OpGet | ptl.EventCommDisable | ptl.UnexpectedHdrDisable}, ptl.OverflowList, nil)
+	return err
 }
 
 // hide unlinks it. An entry that a get is using stays until that is over; the interface keeps its memory alive.
@@ -51,6 +58,7 @@ func (m *module) hide(s *sendReq) {
 	if s.keyed {
 		s.keyed = false
 		m.trigs.exposed--
+		_ = s.armed.Unlink()
 	}
 }
 
@@ -69,7 +77,13 @@ func (m *module) readEvent(ev *ptl.Event) {
 		return
 	}
 	switch {
-	case ev.Type == ptl.EventPut, s.keyed: // of one that is keyed, the only get
+	case ev.PT == m.flowPT.Index(): // the get of an armed receive, or the claim of another
+		if s.keyed {
+			s.keyed = false
+			m.trigs.exposed--
+		}
+		s.matched = ev.RLength > 0
+	case ev.Type == ptl.EventPut:
 		s.matched = true
 	case ev.Type == ptl.EventGet:
 		s.matched = ev.RemoteOffset+ev.RLength == uint64(len(s.data)) // the last part, or the end of one that wants no more
@@ -99,7 +113,7 @@ func (m *module) pumpGets() int {
 	for q := list.head; q != nil; {
 		next := q.next
 		q.next = nil
-		m.fetchNow(q)
+		m.fetch(q)
 		n++
 		q = next
 	}
@@ -108,14 +122,6 @@ func (m *module) pumpGets() int {
 
 // fetch gets the next part of a message that was not put whole. After the last part wanted, the sender is told by a get up to its end.
 func (m *module) fetch(q *recvReq) {
-	if m.gets.head != nil { // in order: see triggered.go
-		m.gets.add(q)
-		return
-	}
-	m.fetchNow(q)
-}
-
-func (m *module) fetchNow(q *recvReq) {
 	if q.err != nil {
 		m.endRecv(q)
 		return
@@ -129,12 +135,8 @@ func (m *module) fetchNow(q *recvReq) {
 	if n == 0 {
 		from = q.total
 	}
-	pt := m.readPT
-	if q.keyed {
-		pt = m.flowPT
-	}
 	t := &m.xfer
-	*t = ptl.Transfer{Mem: q.mem[q.got : q.got+n], Length: uint64(n), Target: q.p.id, PT: pt.Index(), MatchBits: q.key, RemoteOffset: uint64(from), UserPtr: q}
+	*t = ptl.Transfer{Mem: q.mem[q.got : q.got+n], Length: uint64(n), Target: q.p.id, PT: m.readPT.Index(), MatchBits: q.key, RemoteOffset: uint64(from), UserPtr: q}
 	m.slots--
 	q.asked = n
 	q.getting = true
@@ -145,7 +147,6 @@ func (m *module) fetchNow(q *recvReq) {
 		m.endRecv(q)
 		return
 	}
-	q.uncount()
 }
 
 // replied: a get of q has been answered.
@@ -164,12 +165,14 @@ func (m *module) replied(q *recvReq, ev *ptl.Event) {
 		return
 	case ev.NIFail != ptl.OK:
 		q.err = m.failure(q.x.ch, q.p, ev.NIFail)
+	case ev.List == ptl.OverflowList: // see openRead
+		q.err = m.failure(q.x.ch, q.p, ptl.Dropped)
 	case ev.MLength != uint64(q.asked):
 		q.err = core.NewError(core.ErrIntern, "mtl portals4: rank %d of the job gave %d of %d bytes of a message", q.p.proc.Rank, ev.MLength, q.asked)
 	}
 	q.got += q.asked
 	want := min(q.total, len(q.mem))
-	if q.err == nil && (q.got < want || q.got < q.total && q.asked > 0 && !q.keyed) {
+	if q.err == nil && (q.got < want || q.got < q.total && q.asked > 0) {
 		m.fetch(q)
 		return
 	}

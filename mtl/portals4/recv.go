@@ -27,7 +27,6 @@ type recvReq struct {
 	got     int    // bytes in mem
 	asked   int    // by the get under way
 	key     uint64 // of the rest
-	keyed   bool   // it is one of triggered.go
 	getting bool   // a get is under way, or waits for a slot
 	counted bool   // in channel.unarmed
 
@@ -153,16 +152,21 @@ func (m *module) matched(q *recvReq, ev *ptl.Event) {
 		return
 	}
 	q.p, q.source, q.tag, q.total = a.p, a.source, a.tag, a.total
+	if t := q.r.Tag; t != core.AnyTag {
+		q.tag = t
+	}
 	if ev.NIFail != ptl.OK && q.err == nil {
 		q.err = m.failure(q.x.ch, q.p, ev.NIFail)
 	}
 	late := ev.Type == ptl.EventPutOverflow
 	m.stats.received(a.proto, late)
 	fired := q.ct != nil && m.fired(ev) || q.replied
-	if !fired && q.ct != nil {
+	if !fired {
 		m.disarm(q)
-		q.counted = true // until it has got what it must
-		q.x.unarmed++
+		if m.trig && a.proto == protoRndv {
+			m.claim(q.x, a.p, ev.MatchBits)
+		}
+		q.uncount()
 	}
 	if q.err != nil && !fired {
 		m.endRecv(q)
@@ -191,9 +195,6 @@ func (m *module) matched(q *recvReq, ev *ptl.Event) {
 func (m *module) fetchRest(q *recvReq, ev *ptl.Event) {
 	q.getting = true
 	q.key = ev.HdrData
-	if q.keyed = m.trig && protoOf(ev.MatchBits) == protoRndv; q.keyed {
-		q.key = triggerKey(ev.MatchBits)
-	}
 	m.fetch(q)
 }
 

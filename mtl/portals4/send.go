@@ -24,7 +24,8 @@ type sendReq struct {
 	part    int       // bytes of the message in the put
 	entry   ptl.Entry // where the message can be got, or its receiver tells that it has matched
 	exposed bool      // entry is linked
-	keyed   bool      // under the bits: see triggered.go
+	armed   ptl.Entry // for the get of a receive that has armed one: see triggered.go
+	keyed   bool      // armed is linked
 	flying  bool      // the put's ACK is to come
 	queued  bool
 	come    bool        // the put was taken
@@ -53,7 +54,6 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 		m.copyIn(s, buf, int(n))
 	}
 	m.launch(s)
-	m.settle()
 	return true
 }
 
@@ -108,7 +108,6 @@ func (m *module) Send(r *mtl.Request) {
 	} else {
 		m.launch(s)
 	}
-	m.settle()
 }
 
 // refusal is why nothing can be sent to p or received from it (p nil: from anybody) on a channel.

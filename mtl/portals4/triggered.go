@@ -12,10 +12,10 @@ import (
 // several messages with the same bits the gets must come in the order of the messages: headers of gets stay in order, entries are found
 // in the order of their appending, which is that of the sends. What the receives are matched with keeps that order, and so do gets that
 // matching itself sets off. But a receive that is not armed, since it has wildcards or no room, gets what it must by its host, later.
-// So a receive is armed only while no such receive is open on its channel (channel.unarmed), and the gets of hosts are made in order of matching. A receive
-// that found its message in the overflow list makes its get inside the call, or is counted until it has made it.
+// So a receive is armed only while no such receive is open on its channel (channel.unarmed). The host that deals with a message claims it when it
+// matches, by a get of nothing under the bits, and gets it under its number, as under rndv, in its own time: also what a matched probe has taken.
 //
-// These entries are on the portal table entry flow: it has no flow control, and so never refuses the first of two gets and takes the second. Its
+// Entries for gets under the bits are on the portal table entry flow: it has no flow control, and so never refuses the first of two gets and takes the second. Its
 // queue has room for all that are exposed.
 type triggers struct {
 	most    int // receives that may be armed

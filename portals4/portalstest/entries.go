@@ -280,16 +280,16 @@ func testOperationBits(r *rig) {
 		x.Ack = portals4.Ack
 		for _, c := range []struct {
 			needs portals4.EntryOptions
-			err   error
+			do    func() error
 			kind  portals4.Kind
 		}{
-			{portals4.OpPut, md.Put(x), portals4.EventAck},
-			{portals4.OpGet, md.Get(x), portals4.EventReply},
-			{portals4.OpPut, md.Atomic(x, portals4.Sum, portals4.Int64), portals4.EventAck},
-			{portals4.OpPut | portals4.OpGet, md.FetchAtomic(x, into, portals4.Sum, portals4.Int64), portals4.EventReply},
-			{portals4.OpPut | portals4.OpGet, md.Swap(x, into, nil, portals4.Swap, portals4.Int64), portals4.EventReply},
+			{portals4.OpPut, func() error { return md.Put(x) }, portals4.EventAck},
+			{portals4.OpGet, func() error { return md.Get(x) }, portals4.EventReply},
+			{portals4.OpPut, func() error { return md.Atomic(x, portals4.Sum, portals4.Int64) }, portals4.EventAck},
+			{portals4.OpPut | portals4.OpGet, func() error { return md.FetchAtomic(x, into, portals4.Sum, portals4.Int64) }, portals4.EventReply},
+			{portals4.OpPut | portals4.OpGet, func() error { return md.Swap(x, into, nil, portals4.Swap, portals4.Int64) }, portals4.EventReply},
 		} {
-			r.must(c.err)
+			r.must(c.do())
 			want := portals4.OpViolation
 			if allowed&c.needs == c.needs {
 				want = portals4.OK

@@ -15,28 +15,29 @@ func flowCases() []testCase {
 	}
 }
 
-// flood makes n puts of that size and gives how many were taken. The others were refused in that way, and all those behind the first.
+// flood makes n puts of that size and gives how many were taken. All behind the first that was refused were refused, too, in that way. Their answers
+// may come in any order.
 func (r *rig) flood(pt *portals4.PT, n, size int, why portals4.FailType) (taken int) {
 	r.Helper()
 	q := r.newEQ(r.src, n)
 	md := r.bind(r.src, portals4.MD{Start: make([]byte, size), EQ: q, Options: portals4.MDEventSendDisable})
 	for k := range n {
 		x := r.xfer(pt, size)
-		x.Ack, x.HdrData = portals4.Ack, uint64(k)
+		x.Ack, x.HdrData, x.UserPtr = portals4.Ack, uint64(k), k
 		r.must(md.Put(x))
 	}
-	refused := 0
+	refused := n
 	for range n {
 		ev := r.next(q)
 		check(r, "event", ev.Type, portals4.EventAck)
 		if ev.NIFail == portals4.OK {
-			check(r, "messages refused before one that is taken", refused, 0)
 			taken++
 			continue
 		}
 		check(r, "end", ev.NIFail, why)
-		refused++
+		refused = min(refused, ev.UserPtr.(int))
 	}
+	check(r, "the first message that was refused", refused, taken)
 	r.must(md.Release())
 	r.must(q.Free())
 	return taken

@@ -10,6 +10,7 @@ func interfaceCases() []testCase {
 	return []testCase{
 		{"NITwice", any4, testNITwice}, {"NIFlavoursApart", any4, testFlavoursApart}, {"NIReopen", any4, testNIReopen}, {"IDs", any4, testIDs},
 		{"Map", any4, testMap}, {"MapPermuted", peers, testMapPermuted}, {"Handles", any4, testHandles}, {"NIFiniInterrupts", any4, testNIFiniInterrupts},
+		{"NIFiniUnderWay", any4, testNIFiniUnderWay},
 	}
 }
 
@@ -57,7 +58,7 @@ func testNIReopen(r *rig) {
 		q := r.newEQ(r.dst, 8)
 		pt, err := r.nis[r.dst].PTAlloc(0, q, 5)
 		r.must(err)
-		r.link(pt, entry(make([]byte, 8), portals4.OpPut|portals4.MEManageLocal*0), nil)
+		r.link(pt, entry(make([]byte, 8), portals4.OpPut), nil)
 		r.want(q, portals4.EventLink)
 		r.send(pt, 0, pattern(8, 0))
 		r.want(q, portals4.EventPut)
@@ -179,4 +180,44 @@ func testNIFiniInterrupts(r *rig) {
 	for range 2 {
 		r.oneOf(r.answer(done), portals4.ErrInterrupted, portals4.ErrNoInit) // it may have come too late to wait
 	}
+}
+
+// testNIFiniUnderWay: an interface ends while operations are under way, at either end. That is the end of these; the process and its peers go on.
+func testNIFiniUnderWay(r *rig) {
+	const n = 1 << 20
+	l := r.nis[r.dst].Limits()
+	for round := range 4 {
+		q := r.newEQ(r.dst, 64)
+		pt := r.newPT(r.dst, 0, q)
+		e := entry(make([]byte, n), portals4.OpPut|portals4.OpGet|portals4.EventCTComm)
+		e.CT = r.newCT(r.dst)
+		r.link(pt, e, nil)
+		md := r.bind(r.src, portals4.MD{Start: make([]byte, n), EQ: r.newEQ(r.src, 64), CT: r.newCT(r.src), Options: portals4.MDEventCTAck | portals4.MDEventCTReply})
+		for _, size := range []int{8, n, 5000} {
+			x := r.xfer(pt, size)
+			x.Ack = portals4.Ack
+			for _, f := range []func(*portals4.Transfer) error{md.Put, md.Get} {
+				r.must(f(x))
+			}
+			x.Length = 8
+			r.must(md.FetchAtomic(x, &portals4.Into{MD: md, Offset: 8}, portals4.Sum, portals4.Int64))
+		}
+		switch round {
+		case 1:
+			r.move()
+		case 2: // the target ends first
+			r.must(r.nis[r.dst].Close())
+			again, err := r.ifs[r.dst].NI(r.options(), portals4.AnyPID, nil)
+			r.must(err)
+			r.nis[r.dst], r.idle = again, nil
+			if r.logical {
+				r.must(again.SetJobMap())
+			}
+			r.settle()
+		}
+		r.reopen(l)
+	}
+	r.settle() // what was for the interface that has ended, and is on the way still, goes to the new one
+	testPutEvents(r)
+	testGetEvents(r)
 }

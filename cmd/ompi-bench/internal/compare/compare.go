@@ -23,7 +23,8 @@ import (
 type Options struct {
 	Tests  []suite.Test
 	Ranks  int
-	With   []string // peers: openmpi, mpich, goroutines
+	With   []string // peers: see Peers
+	Ours   []string // further parameters of ours, as "--mca", NAME, VALUE
 	Reps   int
 	BTL    string // "sm" or "tcp"
 	Bind   string // "core", "none", or "" for what suits the number of ranks
@@ -32,8 +33,9 @@ type Options struct {
 	Plot   string
 }
 
-// Peers lists what With may hold.
-func Peers() []string { return []string{"openmpi", "mpich", "goroutines"} }
+// Peers lists what With may hold: other libraries, openmpi-cm being Open MPI over pml cm and mtl ofi, and ours as it is without the parameters of Ours (plain)
+// or in goroutines.
+func Peers() []string { return []string{"openmpi", "openmpi-cm", "mpich", plain, goroutines} }
 
 // Check refuses what cannot be run.
 func (o Options) Check() error {
@@ -95,10 +97,10 @@ func (r *Runner) Run(ctx context.Context, o Options) error {
 	}
 	peers := map[string]peer{}
 	for _, name := range o.With {
-		if name == goroutines {
+		if name == goroutines || name == plain {
 			continue
 		}
-		p, err := r.Peer(ctx, name)
+		p, err := r.Peer(ctx, strings.TrimSuffix(name, viaCM))
 		if err != nil {
 			fmt.Fprintf(r.Out, "# %s is left out: %v\n", name, err)
 			continue

@@ -10,7 +10,9 @@ import (
 
 const (
 	ours       = "ours"
+	plain      = "plain"
 	goroutines = "goroutines"
+	viaCM      = "-cm" // behind openmpi: over pml cm and mtl ofi
 )
 
 // setting is one test under all options.
@@ -57,11 +59,13 @@ func (s setting) binding() string {
 func (s setting) commands() []command {
 	args := append([]string{s.test.Name}, s.o.Params.Args()...)
 	n := strconv.Itoa(s.o.Ranks)
-	all := []command{{side: ours, argv: join(
-		[]string{s.mpirun, "-n", n, "--bind-to", s.binding(), "--mca", "btl", "self," + s.o.BTL, s.bench}, args)}}
+	launch := []string{s.mpirun, "-n", n, "--bind-to", s.binding(), "--mca", "btl", "self," + s.o.BTL}
+	all := []command{{side: ours, argv: join(launch, s.o.Ours, []string{s.bench}, args)}}
 	for _, name := range s.o.With {
 		p, ready := s.peers[name]
 		switch {
+		case name == plain:
+			all = append(all, command{side: plain, argv: join(launch, []string{s.bench}, args)})
 		case name == goroutines:
 			all = append(all, command{side: goroutines, argv: join([]string{s.bench}, args, []string{"-n", n})})
 		case ready && name == "openmpi":
@@ -69,6 +73,8 @@ func (s setting) commands() []command {
 			if s.test.Name == "latency_mt" {
 				all = append(all, s.openMPI(name+"-yield", p, args, "--mca", "mpi_yield_when_idle", "1")...)
 			}
+		case ready && name == "openmpi"+viaCM:
+			all = append(all, command{side: name, argv: join(s.openMPIBase(p), []string{"--mca", "pml", "cm", "--mca", "mtl", "ofi", p.program}, args)})
 		case ready && name == "mpich":
 			all = append(all, s.mpich(name, p, args))
 		}
@@ -78,14 +84,7 @@ func (s setting) commands() []command {
 
 // openMPI gives, over shared memory, its default and the one component that is built for it; whichever is faster counts.
 func (s setting) openMPI(side string, p peer, args []string, more ...string) []command {
-	base := []string{p.launcher, "-n", strconv.Itoa(s.o.Ranks), "--bind-to", s.binding()}
-	if os.Geteuid() == 0 {
-		base = append(base, "--allow-run-as-root")
-	}
-	if s.o.Ranks > s.cores {
-		base = append(base, "--oversubscribe")
-	}
-	base = append(base, more...)
+	base := append(s.openMPIBase(p), more...)
 	program := join([]string{p.program}, args)
 	if s.o.BTL == "tcp" {
 		return []command{{side: side, argv: join(base, []string{"--mca", "btl", "self,tcp"}, program)}}
@@ -94,6 +93,17 @@ func (s setting) openMPI(side string, p peer, args []string, more ...string) []c
 		{side: side, variant: "default", argv: join(base, program)},
 		{side: side, variant: "vader", argv: join(base, []string{"--mca", "pml", "ob1", "--mca", "btl", "self,vader"}, program)},
 	}
+}
+
+func (s setting) openMPIBase(p peer) []string {
+	base := []string{p.launcher, "-n", strconv.Itoa(s.o.Ranks), "--bind-to", s.binding()}
+	if os.Geteuid() == 0 {
+		base = append(base, "--allow-run-as-root")
+	}
+	if s.o.Ranks > s.cores {
+		base = append(base, "--oversubscribe")
+	}
+	return base
 }
 
 // mpich is over tcp only when both its own shared memory and that of the library below it (UCX) are off.

@@ -17,6 +17,9 @@ func (r *rank) row(size int64) (report.Row, error) {
 	}
 	r.transfer.Length = uint64(size)
 	r.prepare(int(size))
+	if err := r.handOver(); err != nil {
+		return report.Row{}, err
+	}
 	loop := r.latency
 	if r.test.shape == stream {
 		loop = r.stream

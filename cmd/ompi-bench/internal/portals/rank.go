@@ -187,7 +187,15 @@ func (r *rank) hear() (uint64, error) {
 	if err := r.told.wait(1); err != nil {
 		return 0, err
 	}
-	return binary.LittleEndian.Uint64(r.word), nil
+	n := binary.LittleEndian.Uint64(r.word)
+	return n, r.handOver()
+}
+
+// handOver tells Go's memory model that what this goroutine has read of and written to memory comes before what the interface will
+// write there: the peer knows, but the news takes a way that Go cannot see. Any call does.
+func (r *rank) handOver() error {
+	_, err := r.ni.Status(portals4.DropCount)
+	return err
 }
 
 // free gives everything back. The interface itself stays.
