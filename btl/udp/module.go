@@ -36,6 +36,7 @@ type module struct {
 	base   time.Time // of clock
 	now    int64     // the clock when it was last looked at
 	source *progress.Source
+	urgent bool        // the next pass is to look at what is due
 	inPass bool        // what is sent now goes at the end of the pass
 	turns  uint        // passes
 	busy   []*endpoint // those with something due
@@ -316,7 +317,8 @@ func (m *module) finish(n int) int {
 		m.inPass = false
 		return n
 	}
-	if n > 0 || m.turns%dueEvery == 0 {
+	if n > 0 || m.urgent || m.turns%dueEvery == 0 {
+		m.urgent = false
 		if n == 0 {
 			m.now = m.clock()
 		}

@@ -91,7 +91,7 @@ func (w *watch) stand(stop <-chan struct{}) {
 				s.hot, s.misses = true, 0
 			}
 			w.m.source.On()
-			w.m.turns |= dueEvery - 1 // what is due is looked at
+			w.m.urgent = true
 			if w.m.Poll() > 0 {
 				e.Wake()
 			}
@@ -137,6 +137,6 @@ type alarm module
 func (a *alarm) Expired() {
 	m := (*module)(a)
 	m.alarmT = 0
-	m.turns |= dueEvery - 1
+	m.urgent = true
 	m.Poll()
 }
