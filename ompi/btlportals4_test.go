@@ -33,6 +33,9 @@ var overPortals4 = map[string][]string{
 // goroutines and in processes.
 func TestPortals4BTL(t *testing.T) {
 	p := program{seed: 11, steps: 12}
+	if raceEnabled {
+		p.steps = 5
+	}
 	digest := func(t *testing.T, params []string) uint64 {
 		var opts []ompi.Option
 		for i := 0; i < len(params); i += 2 {
