@@ -176,7 +176,7 @@ func measure(ctx context.Context, o Options, t Test, job rte.Job, iface *portals
 		report.Line(out, t.Test, row)
 		result.Rows = append(result.Rows, row)
 	}
-	if err := job.Fence(); err != nil { // the peer may still have something under way to this one
+	if err := r.meet(); err != nil { // the peer may still have something under way to this one
 		return result, err
 	}
 	return result, r.free()
@@ -187,7 +187,7 @@ func (r *rank) repeat(size int64, loop func(n int) (float64, error)) (report.Row
 	l, fixed := r.test.Loop(size, r.o.Params)
 	if l.Warmup > 0 {
 		start := time.Now()
-		if err := r.job.Fence(); err != nil {
+		if err := r.meet(); err != nil {
 			return report.Row{}, err
 		}
 		if _, err := loop(l.Warmup); err != nil {
@@ -205,7 +205,7 @@ func (r *rank) repeat(size int64, loop func(n int) (float64, error)) (report.Row
 	reps := min(suite.Repetitions, l.Iterations)
 	values := make([]float64, 0, reps)
 	for range reps {
-		if err := r.job.Fence(); err != nil {
+		if err := r.meet(); err != nil {
 			return report.Row{}, err
 		}
 		v, err := loop(l.Iterations / reps)
