@@ -111,6 +111,9 @@ func (r *rank) greet() (err error) {
 	if err == nil {
 		err = r.hear()
 	}
+	if err == nil {
+		err = r.meet() // the peer has its answer, too
+	}
 	return err
 }
 
