@@ -2,11 +2,9 @@ package portals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
@@ -31,25 +29,30 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return job.Finalize()
 	}
 	hub, memory, awake := rte.NewHub(o.Goroutines), shm.NewHub(o.Goroutines), &progress.Runnable{}
-	errs := make([]error, o.Goroutines)
-	var ranks sync.WaitGroup
-	for r := range errs {
-		ranks.Go(func() {
+	ends := make(chan error, o.Goroutines)
+	for r := range o.Goroutines {
+		go func() {
 			awake.Enter()
 			defer awake.Leave()
 			job := hub.Job(r)
-			if errs[r] = bench(ctx, o, &portals4.Config{Job: job, Hub: memory, Runnable: awake}, out); errs[r] != nil {
-				job.Abort(1, errs[r].Error())
+			err := bench(ctx, o, &portals4.Config{Job: job, Hub: memory, Runnable: awake}, out)
+			ends <- err
+			if err != nil {
+				job.Abort(1, err.Error())
 			}
-		})
+		}()
 	}
-	ranks.Wait()
-	for _, err := range errs { // that of a rank which was only sent away is not the cause
-		if _, sent := errors.AsType[*rte.AbortError](err); err != nil && !sent {
-			return err
+	for range o.Goroutines {
+		select {
+		case err := <-ends:
+			if err != nil {
+				return err // the other may wait for this one for ever
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // bench is one rank's part in all measurements.
