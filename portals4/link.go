@@ -89,6 +89,7 @@ func (i *Interface) to(rank int) *link {
 	at, err := i.nals.Connect(l.proc)
 	if err != nil {
 		l.dead = err
+		i.env.Upcalls.Say("portals4-unreached", err.Error()) // the event of an operation says Undeliverable, and not why
 		return l
 	}
 	l.Link = *at

@@ -115,7 +115,9 @@ func (m *module) Arm() {
 		}
 	}
 	if len(m.busy) > 0 && (at == 0 || slices.ContainsFunc(m.sockets, isFull)) {
-		at = m.clock() + fullWait
+		if soon := m.clock() + fullWait; at == 0 || soon < at {
+			at = soon
+		}
 	}
 	if at == 0 || m.alarmT != 0 && m.alarmT <= at {
 		return

@@ -45,7 +45,7 @@ func (component) Open(env *coll.Env) (coll.Factory, error) {
 	case !named && !inUse(env):
 		return nil, fmt.Errorf("%w: the instance does not use the Portals interface; name portals4 in the parameter coll to have it", coll.ErrUnavailable)
 	}
-	f := &factory{say: env.Say, Uses: alg.Uses{Component: "portals4", Trace: env.Trace}}
+	f := &factory{incarnations: map[uint64]uint32{}, Uses: alg.Uses{Component: "portals4", Trace: env.Trace}}
 	if err := env.Params.Decode("coll", "portals4", &f.opts); err != nil {
 		return nil, err
 	}
@@ -80,6 +80,14 @@ func (f *factory) open(env *coll.Env) error {
 	if f.down, err = f.ni.PTAlloc(0, nil, ptDown); err != nil {
 		return err
 	}
+	if f.nothing, err = f.ni.MDBind(&p4.MD{Options: p4.MDEventSuccessDisable}); err != nil {
+		return err
+	}
+	// Greetings of communicators that this rank has not made yet wait here, as headers.
+	if _, err = f.up.MEAppend(&p4.ME{UID: p4.AnyUID, Options: quiet &^ p4.EventCTComm, MatchID: p4.AnyProcess, MatchBits: phaseHello, IgnoreBits: ^uint64(phaseMask)},
+		p4.OverflowList, nil); err != nil {
+		return err
+	}
 	up := env.Env.Upcalls
 	f.iface.OnFailure(func(p *core.Proc, cause error) { up.EndpointFailed(nil, p, true, cause) })
 	return nil
@@ -88,17 +96,18 @@ func (f *factory) open(env *coll.Env) error {
 // factory is what the communicators of one instance share. But for those of package alg its fields belong to the token.
 type factory struct {
 	opts      Options
-	say       func(key, message string)
 	iface     *p4.Interface
 	ni        *p4.NI
 	limits    p4.Limits
 	up, down  *p4.PT
 	atomicMax int64 // bytes of one atomic operation; 0: the interface has none
-	incarnate int32 // of the newest communicator
-	reserved  int   // triggered operations that the modules may need at a time
-	modules   []*module
-	graves    []*module    // closed, with messages under way
-	spare     []*operation // ended, but perhaps still held by the user
+	nothing   *p4.MDHandle
+	// How many communicators of a context number (upper half) this rank has had in which it is a neighbour of a rank of the job.
+	incarnations map[uint64]uint32
+	reserved     int // triggered operations that the modules may need at a time
+	modules      []*module
+	graves       []*module    // closed, with messages under way
+	spare        []*operation // ended, but perhaps still held by the user
 	alg.Uses
 }
 

@@ -9,9 +9,9 @@
 //
 // The ranks of a communicator form one k-ary tree, rooted at rank 0 whatever the root of an operation is. Data is cut into segments. The
 // exchange of a segment, or of none for a barrier, is a round; the rounds of a communicator are numbered, on all ranks alike. Round n uses
-// slot n mod s of every rank, and is armed when the round before it in that slot is settled there. A slot has memory of its own and two
-// entries: on portal table index 15 for what children send up (a landing area a child), on index 16 for what the parent sends down. Each counts
-// what comes; counts are never set back. User memory is never exposed: segments are copied into and out of slots, so that a late peer, or one
+// slot n mod s of every rank, and is armed when the round before it in that slot is settled there. A slot has memory of its own, with
+// entries on portal table index 15 for what each child sends up, and on index 16 for what the parent sends down. Either direction has a
+// count of what comes; counts are never set back. User memory is never exposed: segments are copied into and out of slots, so that a late peer, or one
 // that has given up, finds nothing that is not the slot's.
 //
 // A message is the header of its operation, 8 bytes, and the segment behind it.
@@ -53,9 +53,12 @@
 // Operands are combined in an order that depends on the number of ranks and the tree alone: floating-point results have the same bits in every
 // run, and on all ranks, since all get those of rank 0.
 //
-// # Failure
+// # Beginning and end
+//
+// A rank that has made its part of a communicator greets its neighbours, and arms nothing before all of them have greeted it: then their entries are
+// there. Nobody waits for that but operations. Greetings for a communicator that is not made here yet wait in the unexpected list of the interface.
 //
 // When the communicator gets a fault its operations end with it, triggered operations are cancelled, entries unlinked. A
-// communicator that is made later, of the same number, may still be sent what belonged to an older one: match bits hold the communicator's incarnation, which
-// the members agree on, and which grows in every process.
+// communicator that is made later, of the same context number, may still be sent what belonged to an older one. So match bits hold the
+// incarnation, which both ends of an edge count for themselves.
 package portals4

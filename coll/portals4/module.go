@@ -14,12 +14,13 @@ type module struct {
 	below *coll.Table
 	tree  tree
 
-	self, toParent p4.Process
-	toKids         []p4.Process
-	match          uint64 // what the match bits of all slots have in common
-	needs          int    // triggered operations under way at most
-	slots          []slot
-	turn           int // the slot of the next round
+	self, parent edge
+	kids         []edge
+	greeted      *p4.CT // neighbours whose entries are there
+	ready        bool   // all of them
+	needs        int    // triggered operations under way at most
+	slots        []slot
+	turn         int // the slot of the next round
 
 	first, last *operation // with rounds that are not armed, in the order of their calls
 	pumping     bool
@@ -61,8 +62,8 @@ func (m *module) begin(o *operation) {
 
 // pump arms the rounds for which there are slots.
 func (m *module) pump() {
-	if m.pumping {
-		return // the caller's loop goes on
+	if m.pumping || !m.ready {
+		return // the caller's loop goes on, or greeted.Reached will come
 	}
 	m.pumping = true
 	for m.broken == nil && m.first != nil {

@@ -25,7 +25,7 @@ type slot struct {
 
 	up, down, sent *p4.CT // messages from children and atomic operations; messages from the parent; own messages that have left
 	md             *p4.MDHandle
-	entries        [3]p4.Entry
+	entries        []p4.Entry
 
 	// What the counts are when every round armed so far is settled.
 	upAt, downAt, sentAt uint64
@@ -135,7 +135,7 @@ func (s *slot) armBcast(o *operation) (err error) {
 // combine has n bytes of a child's operand, from done on, combined with the own ones when all children's are there.
 func (s *slot) combine(o *operation, kid int, done, n int64, all uint64) error {
 	m, t := s.m, &s.m.transfer
-	*t = p4.Transfer{Offset: uint64(m.landing(kid) + headerSize + done), Length: uint64(n), Target: m.self, PT: ptUp, MatchBits: m.bits(s, phaseOwn),
+	*t = p4.Transfer{Offset: uint64(m.landing(kid) + headerSize + done), Length: uint64(n), Target: m.self.to, PT: ptUp, MatchBits: m.self.bits(s, phaseOwn),
 		RemoteOffset: uint64(done)}
 	s.sentAt++
 	return s.md.TriggeredAtomic(t, o.atomic, o.typ, s.up, all)
@@ -159,9 +159,9 @@ func (s *slot) send(side int, at, n int64, trig *p4.CT, threshold uint64) error 
 	m, t := s.m, &s.m.transfer
 	*t = p4.Transfer{Offset: uint64(at), Length: uint64(headerSize + n)}
 	if side == sideParent {
-		t.Target, t.PT, t.MatchBits, t.RemoteOffset = m.toParent, ptUp, m.bits(s, phaseUp), uint64(int64(m.tree.place)*m.stride())
+		t.Target, t.PT, t.MatchBits = m.parent.to, ptUp, m.parent.bits(s, phaseUp)
 	} else {
-		t.Target, t.PT, t.MatchBits = m.toKids[side], ptDown, m.bits(s, phaseDown)
+		t.Target, t.PT, t.MatchBits = m.kids[side].to, ptDown, m.kids[side].bits(s, phaseDown)
 	}
 	s.sentAt++
 	if trig == nil {
