@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 			if name != "triggered" && name != "tiny" {
 				continue // each takes long
 			}
-			cfg.Long = 50_000
+			cfg.Long = 80_000
 		}
 		t.Run(name, func(t *testing.T) { mtltest.Run(t, cfg) })
 	}
