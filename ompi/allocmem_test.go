@@ -222,6 +222,7 @@ func TestAllocMemMessages(t *testing.T) {
 
 // TestAllocMemProcesses: between processes, with each way to copy and each way to open memory.
 func TestAllocMemProcesses(t *testing.T) {
+	aboutOb1(t)
 	const all = allocMemRounds * 3 * 2
 	for _, c := range []struct {
 		flags  []string

@@ -167,6 +167,7 @@ func architectureCollectives(w *ompi.Comm) error {
 // TestArchitectures: ranks of which some send big-endian data, over all transports, with and without checksums, in goroutines and
 // in processes.
 func TestArchitectures(t *testing.T) {
+	aboutOb1(t)
 	for _, btl := range []string{"sm", "tcp"} {
 		for _, more := range [][]string{
 			{"mpi_architecture", "big-endian:1"},
@@ -206,6 +207,7 @@ func TestArchitectureParameter(t *testing.T) {
 
 // TestChecksumMismatch: ranks that are set differently hear of it with their first message.
 func TestChecksumMismatch(t *testing.T) {
+	aboutOb1(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, mpirun(t), "-n", "2", "--timeout", "30", "--mca", "coll", "basic", os.Args[0])

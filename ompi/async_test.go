@@ -77,6 +77,7 @@ func TestAsyncProgress(t *testing.T) {
 			}
 			most := patient
 			if mode == "none" {
+				aboutOb1(t) // over others messages move all the same
 				most = alone
 			}
 			procs := runtime.GOMAXPROCS(0)
@@ -229,6 +230,7 @@ func asyncRank(world *ompi.Comm) error {
 
 // TestAsyncProcesses is TestAsyncProgress between processes, over shared memory and TCP.
 func TestAsyncProcesses(t *testing.T) {
+	aboutOb1(t)
 	dir := t.TempDir()
 	for _, btl := range []string{"self,sm", "self,tcp"} {
 		for _, mode := range []string{"none", "agent", "core"} {

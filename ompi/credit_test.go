@@ -222,6 +222,7 @@ func withParams(words []string) (opts []ompi.Option) {
 
 // TestFlood: a rank that does not receive keeps within its budget; nothing is lost by that.
 func TestFlood(t *testing.T) {
+	aboutOb1(t)
 	for _, btl := range []string{"sm", "tcp"} {
 		n := 65
 		if raceEnabled || btl == "tcp" {
@@ -238,6 +239,7 @@ func TestFlood(t *testing.T) {
 }
 
 func TestFloodOneself(t *testing.T) {
+	aboutOb1(t)
 	for _, n := range []int{1, 3} {
 		job(t, n, selfRank, withParams(tight("sm", "64k"))...)
 	}
@@ -245,6 +247,7 @@ func TestFloodOneself(t *testing.T) {
 
 // TestBehindFlood: what a receive or a probe waits for comes, however much lies before it.
 func TestBehindFlood(t *testing.T) {
+	aboutOb1(t)
 	for _, btl := range []string{"sm", "tcp"} {
 		words := tight(btl, "64k")
 		t.Run(btl+"/goroutines", func(t *testing.T) {

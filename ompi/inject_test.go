@@ -58,6 +58,7 @@ func chatter(world *ompi.Comm, rounds int) error {
 
 // TestInjected: what a program must not notice, with every kind of BTL.
 func TestInjected(t *testing.T) {
+	aboutOb1(t)
 	for _, faults := range []string{
 		"delay=10%", "reorder=10%", "dup=10%", "delay=5%,reorder=5%,dup=20%", "dup=100%", "delay=100%",
 	} {
@@ -76,6 +77,7 @@ func TestInjected(t *testing.T) {
 
 // TestInjectedBreak: a path breaks after each number of messages; there is another.
 func TestInjectedBreak(t *testing.T) {
+	aboutOb1(t)
 	for _, c := range []struct{ btl, more string }{{"sm", ""}, {"wire", ""}, {"tcp", ""}, {"tcp", ",delay=20%,dup=20%,reorder=20%"}, {"wire", ",delay=20%,dup=20%"}} {
 		other := "wire"
 		if c.btl == "wire" {
@@ -92,6 +94,7 @@ func TestInjectedBreak(t *testing.T) {
 
 // TestInjectedEnd: a path that breaks with no other left is the peer's failure; damage is noticed by checksums.
 func TestInjectedEnd(t *testing.T) {
+	aboutOb1(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	err := ompi.Run(ctx, 2, func(world *ompi.Comm) error { return chatter(world, 50) }, ompi.WithParam("btl", "self,sm"), ompi.WithParam("coll", "^sm"), ompi.WithParam("bml_r2_inject", "sm:fail_after=20"))

@@ -46,16 +46,48 @@ func TestMetamorphic(t *testing.T) {
 			t.Errorf("seed %d: result %016x over %s, %016x over %s", p.seed, digest, name, first, where)
 		}
 	}
-	for _, way := range []string{"sm", "tcp", "sm-copy", "rndv", "rget", "put", "pipeline", "coop"} {
-		for _, eager := range []string{"0", "1", "", "1m", "poor"} {
-			btl, wish := way, ""
-			if way != "sm" && way != "tcp" && way != "sm-copy" {
-				if eager != "" {
-					continue // the protocol is wished for whatever the limit
-				}
-				btl, wish = "sm", way
+	for _, way := range metamorphicWays() {
+		name, params := way.name, way.params
+		t.Run(name+" goroutines", func(t *testing.T) {
+			var digest atomic.Uint64
+			var opts []ompi.Option
+			for i := 0; i < len(params); i += 2 {
+				opts = append(opts, ompi.WithParam(params[i], params[i+1]))
 			}
-			params := []string{"btl", "self," + strings.TrimSuffix(btl, "-copy")}
+			job(t, programRanks, func(w *ompi.Comm) error {
+				d, err := p.run(w)
+				if w.Rank() == 0 {
+					digest.Store(d)
+				}
+				return err
+			}, opts...)
+			compare(t, name+" goroutines", digest.Load())
+		})
+		t.Run(name+" processes", func(t *testing.T) {
+			out := processes(t, programRanks, "metamorphic", params, []string{fmt.Sprintf("%s=%d,%d", programVar, p.seed, p.steps)})
+			d, err := strconv.ParseUint(strings.TrimSpace(out), 16, 64)
+			if err != nil {
+				t.Fatalf("the ranks say %q", out)
+			}
+			compare(t, name+" processes", d)
+		})
+		if t.Failed() {
+			return // the others would most likely say the same, slowly
+		}
+	}
+}
+
+// metamorphicWay is a way for messages: parameters and their values in turn.
+type metamorphicWay struct {
+	name   string
+	params []string
+}
+
+// metamorphicWays are transports, limits and protocols, of every PML.
+func metamorphicWays() (all []metamorphicWay) {
+	for _, btl := range []string{"sm", "tcp", "sm-copy"} {
+		for _, eager := range []string{"0", "1", "", "1m", "poor"} {
+			params := []string{"pml", "ob1", "btl", "self," + strings.TrimSuffix(btl, "-copy")}
 			switch eager {
 			case "":
 			case "poor": // as little credit as can be
@@ -66,39 +98,25 @@ func TestMetamorphic(t *testing.T) {
 			if btl == "sm-copy" {
 				params = append(params, "btl_sm_single_copy_mechanism", "none", "btl_sm_rndv_eager_limit", "4k", "btl_sm_fifo_size", "8")
 			}
-			name := fmt.Sprintf("%s eager %q", btl, eager)
-			if wish != "" {
-				name = btl + " " + wish
-				params = append(params, "pml_ob1_protocol", wish, "btl_sm_rdma_pipeline_frag_size", "4k", "btl_self_rdma_pipeline_frag_size", "1k")
-			}
-			t.Run(name+" goroutines", func(t *testing.T) {
-				var digest atomic.Uint64
-				var opts []ompi.Option
-				for i := 0; i < len(params); i += 2 {
-					opts = append(opts, ompi.WithParam(params[i], params[i+1]))
-				}
-				job(t, programRanks, func(w *ompi.Comm) error {
-					d, err := p.run(w)
-					if w.Rank() == 0 {
-						digest.Store(d)
-					}
-					return err
-				}, opts...)
-				compare(t, name+" goroutines", digest.Load())
-			})
-			t.Run(name+" processes", func(t *testing.T) {
-				out := processes(t, programRanks, "metamorphic", params, []string{fmt.Sprintf("%s=%d,%d", programVar, p.seed, p.steps)})
-				d, err := strconv.ParseUint(strings.TrimSpace(out), 16, 64)
-				if err != nil {
-					t.Fatalf("the ranks say %q", out)
-				}
-				compare(t, name+" processes", d)
-			})
-			if t.Failed() {
-				return // the others would most likely say the same, slowly
-			}
+			all = append(all, metamorphicWay{fmt.Sprintf("%s eager %q", btl, eager), params})
 		}
 	}
+	for _, wish := range []string{"rndv", "rget", "put", "pipeline", "coop"} {
+		all = append(all, metamorphicWay{"sm " + wish, []string{"pml", "ob1", "btl", "self,sm", "pml_ob1_protocol", wish, "btl_sm_rdma_pipeline_frag_size", "4k", "btl_self_rdma_pipeline_frag_size", "1k"}})
+	}
+	for _, words := range []string{
+		"",
+		"portals4_nal tcp",
+		"portals4_nal udp",
+		"mtl_portals4_long_protocol rndv",
+		"mtl_portals4_long_protocol rndv mtl_portals4_short_limit 16 mtl_portals4_eager_limit 8",
+		"mtl_portals4_long_protocol triggered mtl_portals4_short_limit 64 mtl_portals4_eager_limit 64",
+		"mtl_portals4_match_bits 4/12/24/24 mtl_portals4_use_logical true mtl_portals4_max_msg_size 5000",
+		"mtl_portals4_flow_control recovery mtl_portals4_short_recv_num 2 mtl_portals4_short_recv_size 8k",
+	} {
+		all = append(all, metamorphicWay{"cm " + words, append([]string{"pml", "cm"}, strings.Fields(words)...)})
+	}
+	return all
 }
 
 // metamorphicRank is a rank that is a process.

@@ -73,6 +73,7 @@ const bigMessage = 64 << 10
 
 // TestCountersOfAKnownExchange: each protocol, and messages that come before their receives.
 func TestCountersOfAKnownExchange(t *testing.T) {
+	aboutOb1(t)
 	columns, err := datatype.Vector(bigMessage/8, 1, 2, datatype.Int64)
 	if err != nil {
 		t.Fatal(err)
@@ -156,6 +157,7 @@ func TestCountersOfAKnownExchange(t *testing.T) {
 
 // TestCountersOfMessagesToSelf: messages that never leave the rank are counted like others.
 func TestCountersOfMessagesToSelf(t *testing.T) {
+	aboutOb1(t)
 	job(t, 1, func(w *ompi.Comm) error {
 		got, err := grown(w, func() error {
 			buf := make([]byte, 8)

@@ -439,6 +439,7 @@ func TestPartitionAsleep(t *testing.T) {
 
 // TestPartitionAggregation: small partitions that are ready while there is no room for messages share them.
 func TestPartitionAggregation(t *testing.T) {
+	aboutOb1(t)
 	const parts = 20_000
 	marked := make(chan struct{})
 	job(t, 2, func(w *ompi.Comm) error {

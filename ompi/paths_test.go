@@ -135,6 +135,7 @@ func (p *wireEndpoint) Send(f *btl.Frag) (bool, error) {
 
 // TestPathLost: ranks that talk over two BTLs go on over the other when one breaks, in the middle of everything.
 func TestPathLost(t *testing.T) {
+	aboutOb1(t)
 	const ranks, rounds = 3, 12
 	w := &wire{}
 	var before int64

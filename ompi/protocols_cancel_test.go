@@ -12,6 +12,7 @@ import (
 // TestProtocolsCancelled: a job that is cancelled while long messages go by any protocol ends at once; so does one with a member
 // that gives up by itself, for those who wait for it.
 func TestProtocolsCancelled(t *testing.T) {
+	aboutOb1(t)
 	faulty := newFaultySm(t)
 	gaveUp := errors.New("it gave up")
 	for _, protocol := range []string{"rndv", "rget", "put", "pipeline"} {

@@ -36,6 +36,7 @@ func newFaultySm(t *testing.T) faultySm {
 // TestProtocols: all protocols bring the same bytes, of every size, with and without gaps at either end, to another rank and to
 // oneself, over BTLs that behave and such that refuse, delay and reorder what they may.
 func TestProtocols(t *testing.T) {
+	aboutOb1(t)
 	faulty := newFaultySm(t)
 	for _, protocol := range protocols {
 		for _, over := range []string{"self,sm", "self,faulty"} {
@@ -137,6 +138,7 @@ func exchange(w *ompi.Comm, peer, n int, gapsOut, gapsIn bool) error {
 
 // TestProtocolAllocations: no protocol allocates, at neither end.
 func TestProtocolAllocations(t *testing.T) {
+	aboutOb1(t)
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}

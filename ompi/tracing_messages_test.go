@@ -79,6 +79,7 @@ func traceOf(t *testing.T, n int, body func(w *ompi.Comm) error, opts ...ompi.Op
 
 // TestTraceOfMessages: both ends of each message, with the protocol that it took, over several BTLs.
 func TestTraceOfMessages(t *testing.T) {
+	aboutOb1(t)
 	sizes := []int{8, 4096, 1 << 20}
 	for btl, sent := range map[string][]string{"self,sm": {"inline", "eager", "rget"}, "self,tcp": {"inline", "eager", "rndv"}} {
 		t.Run(btl, func(t *testing.T) {

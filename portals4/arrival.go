@@ -401,9 +401,6 @@ func (i *Interface) streamReply(a *arrival) {
 
 // replySent is the end of the data of a get on its way out.
 func (i *Interface) replySent(a *arrival, err error) {
-	if !a.live {
-		return
-	}
 	f := OK
 	if err != nil {
 		f = Undeliverable

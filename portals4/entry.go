@@ -11,7 +11,8 @@ type Entry struct {
 // entry is a list entry or a match list entry. Of a non-matching interface it has a pattern that takes everything.
 type entry struct {
 	match.Entry[entry]
-	pt      *PT
+	ni      *NI // never changes
+	pt      *PT // nil: in the pool
 	list    List
 	linked  bool // in its list
 	auto    bool // it was taken out because it was used up, and its AUTO_UNLINK is to come
@@ -169,7 +170,7 @@ func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32
 		p.free = e.next
 		e.next = nil
 	} else {
-		e = &entry{gen: 1}
+		e = &entry{ni: pt.ni, gen: 1}
 		e.Owner = e
 	}
 	p.used++
@@ -353,18 +354,14 @@ func (h Entry) Unlink() error {
 	if h.e == nil {
 		return bad(op, "no entry")
 	}
-	pt := h.e.pt
-	if pt == nil {
-		return bad(op, "the entry is not linked any more")
-	}
-	i, err := pt.ni.enter(op)
+	i, err := h.e.ni.enter(op)
 	if err != nil {
 		return err
 	}
 	defer i.leave()
 	e := h.e
 	switch {
-	case e.gen != h.gen || !e.linked && e.active == 0 && e.headers == 0:
+	case e.gen != h.gen || e.pt == nil || !e.linked && e.active == 0 && e.headers == 0:
 		return bad(op, "the entry is not linked any more")
 	case e.active > 0 || e.headers > 0:
 		return fail(op, ErrInUse, "%d operations are under way in the entry, and %d unexpected headers speak of it", e.active, e.headers)

@@ -415,6 +415,9 @@ func (i *Interface) failed(l *link, cause error) {
 	l.dead = cause
 	i.counts.failures++
 	l.early, l.held, l.nacks = nil, 0, 0
+	for _, m := range l.moves { // these wait for room; what the NAL has it gives back, and that ends then
+		m.on = false
+	}
 	l.moves = nil
 	for o := l.head; o != nil; {
 		next := o.next
@@ -425,12 +428,12 @@ func (i *Interface) failed(l *link, cause error) {
 	l.head, l.tail = nil, nil
 	i.pushFlows(l)
 	for _, o := range i.ops.all {
-		if o.live && o.link == l {
+		if o.live && o.link == l && !o.move.on {
 			i.undelivered(o)
 		}
 	}
 	for _, a := range i.arrivals.all {
-		if a.live && a.l == l {
+		if a.live && a.l == l && !a.move.on {
 			i.ended(a, Undeliverable)
 		}
 	}

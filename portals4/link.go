@@ -72,6 +72,7 @@ type flow struct {
 	flying  int
 	op      *op
 	in      *arrival
+	err     error // of a piece
 }
 
 // flowDepth is how many pieces of a payload the NAL has at a time.
@@ -88,6 +89,7 @@ func (i *Interface) to(rank int) *link {
 	at, err := i.nals.Connect(l.proc)
 	if err != nil {
 		l.dead = err
+		i.env.Upcalls.Say("portals4-unreached", err.Error()) // the event of an operation says Undeliverable, and not why
 		return l
 	}
 	l.Link = *at
@@ -214,7 +216,7 @@ func (i *Interface) gone(o *out, err error) {
 		i.flowOn(f, err)
 	case op != nil && op.live && op.link == l:
 		i.opSent(op, err)
-	case in != nil:
+	case in != nil && in.live && in.l == l:
 		i.replySent(in, err)
 	}
 }
@@ -308,8 +310,11 @@ func (i *Interface) pushFlows(l *link) int {
 		if f.at == f.end || l.dead != nil {
 			*at = f.next // what flies ends it
 			f.at = f.end
+			if f.err == nil {
+				f.err = l.dead
+			}
 			if f.flying == 0 {
-				i.flowOver(f, l.dead)
+				i.flowOver(f)
 			}
 			continue
 		}
@@ -321,10 +326,10 @@ func (i *Interface) pushFlows(l *link) int {
 // flowOn is the end of a piece.
 func (i *Interface) flowOn(f *flow, err error) {
 	if err != nil {
-		f.at = f.end
+		f.at, f.err = f.end, err
 	}
 	if f.at == f.end && f.flying == 0 && !f.queued() {
-		i.flowOver(f, err)
+		i.flowOver(f)
 	}
 }
 
@@ -338,14 +343,14 @@ func (f *flow) queued() bool {
 }
 
 // flowOver tells that all pieces are out. f is nobody's then.
-func (i *Interface) flowOver(f *flow, err error) {
-	op, in, l := f.op, f.in, f.l
+func (i *Interface) flowOver(f *flow) {
+	op, in, l, err := f.op, f.in, f.l, f.err
 	*f = flow{next: i.spare}
 	i.spare = f
 	switch {
 	case op != nil && op.live && op.link == l:
 		i.opSent(op, err)
-	case in != nil:
+	case in != nil && in.live && in.l == l:
 		i.replySent(in, err)
 	}
 }

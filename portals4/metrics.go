@@ -52,3 +52,7 @@ func (i *Interface) Metrics(emit metrics.Emit) {
 	emit(closedDesc, i.counts.noInterface)
 	i.nals.Metrics(emit)
 }
+
+// Describe and Metrics implement metrics.Source, by which the instance finds the counters of its interface.
+func (s service) Describe() []*metrics.Desc { return s.i.Describe() }
+func (s service) Metrics(emit metrics.Emit) { s.i.Metrics(emit) }

@@ -36,6 +36,7 @@ var roles = map[string]func(world *ompi.Comm, args []string) error{
 // programs do something before or instead of ompi.Main.
 var programs = map[string]func(args []string) error{
 	"withparam": withParamProgram,
+	"relayed":   relayedProgram,
 	"dumb":      dumbProgram,
 	"early":     earlyProgram,
 	"sizelimit": sizeLimitProgram,

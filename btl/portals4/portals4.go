@@ -33,7 +33,7 @@ type component struct{}
 // Options are the component's parameters. Those that Open MPI has, too, have its names and defaults.
 type Options struct {
 	MaxBTLs     int   `mca:"max_btls" default:"1" min:"1" max:"8" level:"5" help:"modules over the one interface: with several, large messages go over all of them in turn"`
-	EagerLimit  int64 `mca:"eager_limit" default:"32k" min:"128" max:"16m" level:"4" unit:"bytes" help:"largest message, header included, that is sent before it is matched"`
+	EagerLimit  int64 `mca:"eager_limit" default:"32k" min:"0" max:"16m" level:"4" unit:"bytes" help:"largest message, header included, that is sent before it is matched"`
 	RndvEager   int64 `mca:"rndv_eager_limit" default:"32k" min:"0" max:"16m" level:"5" unit:"bytes" help:"bytes that travel with a rendezvous header"`
 	MaxSend     int64 `mca:"max_send_size" default:"64k" min:"256" max:"16m" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	Inline      int64 `mca:"max_inline_send" default:"256" min:"0" max:"4k" level:"6" unit:"bytes" help:"largest payload sent without a descriptor"`

@@ -18,6 +18,9 @@ const (
 	placeMin = 4096
 )
 
+// crowd is how many packets are under way before small messages wait for each other.
+const crowd = 64
+
 // conn is a connection of an endpoint: the flow, the frames that travel in it, and where its datagrams go.
 type conn struct {
 	flow
@@ -192,12 +195,17 @@ func (c *conn) refer(f *btl.Frag) {
 	}
 }
 
-// took counts a message of n bytes and sends what may be sent: at once, or in a pass at its end, when more may have joined.
+// took counts a message of n bytes and sends what may be sent: at once, or in a pass at its end, when more may have joined. With many packets
+// under way a small message waits for the next pass or a full packet, too.
 func (c *conn) took(n int) {
 	m := c.m
 	m.stats.Sent++
 	m.stats.SentBytes += uint64(n)
 	m.work(c.ep)
+	if c.sent-c.una >= crowd && c.next-c.sent == 1 && c.open() != nil {
+		m.urgent = true
+		return
+	}
 	if !m.inPass {
 		m.now = m.clock()
 		c.pump(m.now)

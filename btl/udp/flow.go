@@ -120,7 +120,7 @@ const (
 	fullWait   = 1000      // until the host is tried again that had no room
 	loseSlack  = 1000      // added to the time after which one that was overtaken is overdue
 	maxBackoff = 8         // doublings of the time between probes
-	hopeless   = 3         // probes in a row after which the network is taken to be jammed
+	hopeless   = 3         // probes in a row before an answer that tells of losses: the network is jammed
 	ackEvery   = 2         // data packets
 	minCwnd    = 4         // datagrams
 	firstCwnd  = 10        // datagrams
@@ -297,10 +297,6 @@ func (f *flow) probe(now int64) {
 		f.asked = now
 	}
 	f.probes++
-	if f.backoff == hopeless {
-		f.ssthresh = max(f.cwnd/2, minCwnd*f.datagram)
-		f.cwnd = minCwnd * f.datagram
-	}
 	f.ptoAt = now + f.rto()
 	f.send(f.una, f.outAt(f.una), now)
 }

@@ -43,12 +43,13 @@ func (f *flow) acknowledged(p *packet, body []byte, now int64) {
 	if p.flags&flagEcho != 0 {
 		f.measured(int64(uint32(now) - p.echo))
 	}
+	jammed := f.backoff >= hopeless
 	f.backoff = 0
 	if f.ptoAt = 0; f.una < f.sent {
 		f.ptoAt = now + f.rto()
 	}
 	if f.newest > before || gaps {
-		f.findLost(now)
+		f.findLost(now, jammed)
 	}
 	f.grow(bytes)
 }
@@ -82,8 +83,9 @@ func (f *flow) takeBits(first, bits uint64, now int64) (bytes int) {
 	return bytes
 }
 
-// findLost looks for packets that others have overtaken.
-func (f *flow) findLost(now int64) {
+// findLost looks for packets that others have overtaken. jammed tells that nothing had come for long; that alone means nothing, since the peer may
+// have been busy.
+func (f *flow) findLost(now int64, jammed bool) {
 	overdue := max(f.srtt, f.minRTT)*9/8 + loseSlack
 	round := false
 	for n := f.una; n < f.sent; n++ {
@@ -100,7 +102,9 @@ func (f *flow) findLost(now int64) {
 	if round {
 		f.recover = f.order
 		f.ssthresh = max(f.cwnd*7/10, minCwnd*f.datagram)
-		f.cwnd = f.ssthresh
+		if f.cwnd = f.ssthresh; jammed {
+			f.cwnd = minCwnd * f.datagram
+		}
 		f.limited = false
 	}
 }

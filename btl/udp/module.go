@@ -36,6 +36,7 @@ type module struct {
 	base   time.Time // of clock
 	now    int64     // the clock when it was last looked at
 	source *progress.Source
+	urgent bool        // the next pass is to look at what is due
 	inPass bool        // what is sent now goes at the end of the pass
 	turns  uint        // passes
 	busy   []*endpoint // those with something due
@@ -124,7 +125,9 @@ func (m *module) open() error {
 		m.sockets = append(m.sockets, s)
 		least = min(least, s.datagram)
 	}
-	m.slots = m.slotsFor(least)
+	if m.slots = m.slotsFor(least); m.slots < m.slotsNeeded(least) {
+		return fmt.Errorf("messages of %d bytes (btl_udp_max_send_size, btl_udp_eager_limit) are too many datagrams of %d", m.opts.maxFrame(), least)
+	}
 	m.resize()
 	b, err := m.card()
 	if err != nil {
@@ -140,14 +143,18 @@ func (m *module) open() error {
 	return nil
 }
 
-// slotsFor is how many packets of a connection are kept: two of the largest messages at least, and the window in the smallest packets that are usual.
+// slotsFor is how many packets of a connection are kept: two of the largest messages where that is possible, and enough small ones.
 func (m *module) slotsFor(datagram int) int {
-	most := 2*(int(m.opts.maxFrame())/(datagram-headSize-splitLoss)+2) + 1
 	n := 256
-	for n < most && n < maxSlots {
+	for n < 2*m.slotsNeeded(datagram) && n < maxSlots {
 		n *= 2
 	}
 	return n
+}
+
+// slotsNeeded is how many packets the largest message is at most.
+func (m *module) slotsNeeded(datagram int) int {
+	return int(m.opts.maxFrame())/(datagram-headSize-splitLoss) + 3
 }
 
 // overcommit is by how much the windows of all peers together may exceed the kernel's room: seldom do all send at once.
@@ -316,7 +323,8 @@ func (m *module) finish(n int) int {
 		m.inPass = false
 		return n
 	}
-	if n > 0 || m.turns%dueEvery == 0 {
+	if n > 0 || m.urgent || m.turns%dueEvery == 0 {
+		m.urgent = false
 		if n == 0 {
 			m.now = m.clock()
 		}

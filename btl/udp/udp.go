@@ -41,7 +41,7 @@ type options struct {
 	Advertise      []string      `mca:"advertise" level:"3" help:"addresses with ports (10.1.2.3:4000) to publish in place of this process's own, by which peers reach it through a relay or a translator of addresses"`
 	Datagram       int           `mca:"datagram" default:"0" min:"0" max:"65507" level:"4" unit:"bytes" help:"largest datagram sent, at least 512; 0: what the interface takes in one piece, inside a host about 62 KiB"`
 	Offload        bool          `mca:"offload" default:"true" level:"5" help:"let the kernel cut and join datagrams (UDP GSO and GRO) where they are small"`
-	Window         int           `mca:"window" default:"1m" min:"8k" max:"1g" level:"4" unit:"bytes" help:"what a peer may have under way to this process; less when the kernel has less room for it, and with many peers"`
+	Window         int           `mca:"window" default:"4m" min:"8k" max:"1g" level:"4" unit:"bytes" help:"what a peer may have under way to this process; less when the kernel has less room for it, and with many peers"`
 	Sndbuf         int           `mca:"sndbuf" default:"4m" min:"0" max:"1g" level:"5" unit:"bytes" help:"send buffer asked of the kernel for a socket; 0: the kernel's default"`
 	Rcvbuf         int           `mca:"rcvbuf" default:"4m" min:"0" max:"1g" level:"4" unit:"bytes" help:"receive buffer asked of the kernel for a socket; 0: the kernel's default"`
 	AckDelay       time.Duration `mca:"ack_delay" default:"500us" min:"0" max:"100ms" level:"6" help:"how long a single packet may wait for its acknowledgement, which may travel with data meanwhile"`

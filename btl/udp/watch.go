@@ -91,7 +91,7 @@ func (w *watch) stand(stop <-chan struct{}) {
 				s.hot, s.misses = true, 0
 			}
 			w.m.source.On()
-			w.m.turns |= dueEvery - 1 // what is due is looked at
+			w.m.urgent = true
 			if w.m.Poll() > 0 {
 				e.Wake()
 			}
@@ -115,7 +115,9 @@ func (m *module) Arm() {
 		}
 	}
 	if len(m.busy) > 0 && (at == 0 || slices.ContainsFunc(m.sockets, isFull)) {
-		at = m.clock() + fullWait
+		if soon := m.clock() + fullWait; at == 0 || soon < at {
+			at = soon
+		}
 	}
 	if at == 0 || m.alarmT != 0 && m.alarmT <= at {
 		return
@@ -137,6 +139,6 @@ type alarm module
 func (a *alarm) Expired() {
 	m := (*module)(a)
 	m.alarmT = 0
-	m.turns |= dueEvery - 1
+	m.urgent = true
 	m.Poll()
 }

@@ -72,7 +72,7 @@ func TestExplainErrors(t *testing.T) {
 		{"pml all --size 1 --peer host", 1, "want one component"},
 		{"btl sm --size 1 --peer host", 1, "only pml can be explained"},
 		{"pml ob1 --size 1 --peer host --mca pml_ob1_protocol psychic", 1, "pml_ob1_protocol"},
-		{"pml ob1 --size 1 --peer remote --mca btl self,sm", 1, "no BTL reaches a peer of the kind remote: self: it reaches this rank only"},
+		{"pml ob1 --size 1 --peer remote --mca btl self,sm", 1, "self: it reaches this rank only; sm: it reaches other ranks of this host only"},
 		{"pml ob1 --size 1 --peer host --mca bml ^r2", 1, "sm: the parameter bml allows no BML"},
 	} {
 		out, errs, status := explain(mca.Input{}, c.line)

@@ -1,6 +1,6 @@
-// Portals4 uses the Portals 4 interface without MPI: neither package ompi nor a PML is linked in. Every rank but the first sends it a
-// greeting, which is one put with events at both ends. Then a token goes once around all ranks by triggered puts: nobody but the interfaces
-// passes it on, while all ranks but the first do something else.
+// Portals4 uses the Portals 4 interface without MPI: neither package ompi nor a PML is linked in. Every rank sends the next a greeting,
+// which is one put with events at both ends. Then a token goes once around all ranks by triggered puts: nobody but the interfaces passes it
+// on, while all ranks but the first wait for something else.
 //
 //	mpirun -n 2 ./examples/portals4
 //	mpirun -n 4 --mca portals4_nal tcp ./examples/portals4
@@ -73,63 +73,59 @@ func run() error {
 	return job.Finalize()
 }
 
-// greet has every rank put a greeting into one block of rank 0, one behind the other.
+// greet has every rank put a greeting into memory of the next.
 func greet(job rte.Job, ni *portals4.NI) error {
-	eq, err := ni.EQAlloc(16 + 2*job.Size())
+	eq, err := ni.EQAlloc(16)
 	if err != nil {
 		return err
 	}
-	me, others := job.Rank(), job.Size()-1
-	var ev portals4.Event
-	if me == 0 {
-		pt, err := ni.PTAlloc(0, eq, greetings)
-		if err != nil {
-			return err
-		}
-		block := make([]byte, 64*others)
-		if _, err := pt.MEAppend(&portals4.ME{
-			Start: block, UID: portals4.AnyUID, MatchID: portals4.AnyProcess, IgnoreBits: 0xff, MatchBits: 0x6700,
-			Options: portals4.OpPut | portals4.MEManageLocal,
-		}, portals4.PriorityList, "the block"); err != nil {
-			return err
-		}
-		if err := eq.Wait(&ev); err != nil || ev.Type != portals4.EventLink {
-			return fmt.Errorf("linking the entry: %v, %w", ev.Type, err)
-		}
-	}
-	if err := job.Fence(); err != nil { // the entry is there
+	pt, err := ni.PTAlloc(0, eq, greetings)
+	if err != nil {
 		return err
 	}
-	if me == 0 {
-		for range others {
-			if err := eq.Wait(&ev); err != nil {
-				return err
-			}
-			fmt.Printf("%v from rank %d, match bits %#x, into %v at %d: %s\n", ev.Type, ev.Initiator.Rank, ev.MatchBits, ev.UserPtr, ev.Offset, ev.Start)
-		}
-		return nil
+	const kind = 0x6700 // of match bits; the lowest byte, which is not compared, is the sender's
+	if _, err := pt.MEAppend(&portals4.ME{
+		Start: make([]byte, 64), UID: portals4.AnyUID, MatchID: portals4.AnyProcess, MatchBits: kind, IgnoreBits: 0xff, Options: portals4.OpPut | portals4.UseOnce,
+	}, portals4.PriorityList, "the guest book"); err != nil {
+		return err
 	}
+	var ev portals4.Event
+	if err := eq.Wait(&ev); err != nil || ev.Type != portals4.EventLink {
+		return fmt.Errorf("linking the entry: %v, %w", ev.Type, err)
+	}
+	if err := job.Fence(); err != nil { // all entries are there
+		return err
+	}
+	me := job.Rank()
 	text := fmt.Appendf(nil, "greetings from rank %d", me)
 	md, err := ni.MDBind(&portals4.MD{Start: text, EQ: eq})
 	if err != nil {
 		return err
 	}
-	if err := md.Put(&portals4.Transfer{Length: uint64(len(text)), Ack: portals4.Ack,
-		Target: portals4.Rank(0), PT: greetings, MatchBits: 0x6700 | uint64(me&0xff)}); err != nil {
+	if err := md.Put(&portals4.Transfer{Length: uint64(len(text)), Ack: portals4.Ack, Target: portals4.Rank((me + 1) % job.Size()), PT: greetings,
+		MatchBits: kind | uint64(me&0xff), UserPtr: "our text"}); err != nil {
 		return err
 	}
-	for range 2 { // SEND: the memory is ours again; ACK: the greeting is there
+	// SEND: the text is ours again; ACK: it has come; PUT: and so has the other's; AUTO_UNLINK: the entry was used up.
+	for range 4 {
 		if err := eq.Wait(&ev); err != nil {
 			return err
 		}
 		if ev.NIFail != portals4.OK {
 			return fmt.Errorf("%v: %v", ev.Type, ev.NIFail)
 		}
+		switch ev.Type {
+		case portals4.EventPut:
+			fmt.Printf("rank %d: %v, match bits %#x, in %v at %d: %s\n", me, ev.Type, ev.MatchBits, ev.UserPtr, ev.Offset, ev.Start)
+		case portals4.EventAck:
+			fmt.Printf("rank %d: %v of %v, %d bytes\n", me, ev.Type, ev.UserPtr, ev.MLength)
+		}
 	}
-	return md.Release()
+	return errors.Join(md.Release(), pt.Free(), eq.Free())
 }
 
-// pass lets a token go around. Each rank says beforehand what is to happen when it comes: a put to the next rank.
+// pass lets a token go around. Each rank says beforehand what is to happen when it comes: a put to the next rank, which it has talked to
+// before. (The first message to a process asks the launcher where it is, and the launcher does not answer who waits for a Fence.)
 func pass(job rte.Job, ni *portals4.NI) error {
 	ct, err := ni.CTAlloc()
 	if err != nil {
@@ -173,7 +169,7 @@ func pass(job rte.Job, ni *portals4.NI) error {
 		}
 		fmt.Printf("the token went around %d ranks\n", job.Size())
 	}
-	if err := job.Fence(); err != nil { // only mpirun hears of the others meanwhile
+	if err := job.Fence(); err != nil { // here the others wait, and only for mpirun
 		return err
 	}
 	return errors.Join(entry.Unlink(), pt.Free(), md.Release(), ct.Free())

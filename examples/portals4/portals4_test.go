@@ -25,8 +25,9 @@ func TestPortals4(t *testing.T) {
 	for _, nal := range []string{"shm", "tcp"} {
 		t.Run(nal, func(t *testing.T) {
 			mpiruntest.New(t, mpirun, "-n", "3", "--mca", "portals4_nal", nal, program).Run(0,
-				`PTL_EVENT_PUT from rank 1, match bits 0x6701, into the block at \d+: greetings from rank 1`,
-				`PTL_EVENT_PUT from rank 2, match bits 0x6702, into the block at \d+: greetings from rank 2`,
+				`rank 0: PTL_EVENT_PUT, match bits 0x6702, in the guest book at 0: greetings from rank 2`,
+				`rank 2: PTL_EVENT_PUT, match bits 0x6701, in the guest book at 0: greetings from rank 1`,
+				`rank 1: PTL_EVENT_ACK of our text, 21 bytes`,
 				`the token went around 3 ranks`)
 		})
 	}

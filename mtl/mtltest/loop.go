@@ -19,7 +19,8 @@ import (
 // linear. Messages above the eager limit are announced, and fetched once matched, so that there is a time in which they are under way.
 type Loop struct {
 	Eager int64 // largest message that travels with its header
-	Tags  int   // MaxTag; 0: all below mtl.PairTags
+	// Tags gives a rank's MaxTag; nil: all below mtl.PairTags.
+	Tags func(rank int) int
 
 	mu   sync.Mutex // guards jobs
 	jobs map[uuid.UUID][]*loopModule
@@ -63,9 +64,9 @@ type loopModule struct {
 	peers  []*loopModule
 	chans  []*loopChannel // by number; made when first heard of
 
-	states  *state // pool
-	live    stateList
-	conv    datatype.Convertor
+	states *state // pool
+	live   stateList
+	conv   datatype.Convertor
 
 	mu      sync.Mutex // guards inbox and packets; a leaf
 	inbox   packetList
@@ -364,8 +365,8 @@ func (m *loopModule) Name() string       { return "loop" }
 func (m *loopModule) MaxContext() uint32 { return 1<<12 - 1 }
 func (m *loopModule) MaxRank() int       { return 1<<16 - 1 }
 func (m *loopModule) MaxTag() int {
-	if m.loop.Tags != 0 {
-		return m.loop.Tags
+	if m.loop.Tags != nil {
+		return m.loop.Tags(m.rank)
 	}
 	return mtl.PairTags - 1
 }

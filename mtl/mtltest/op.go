@@ -2,6 +2,7 @@ package mtltest
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -83,13 +84,37 @@ type memory struct {
 
 const guard = 64
 
-// fill gives the byte of message id at i.
-func fill(id, i int) byte { return byte(id*31 + i*7 + i>>8) }
+// period is that of a message's bytes: a prime, so that no fragment looks like another.
+const period = 4093
+
+// pattern has the bytes of all messages: those of message id begin at id%256, and repeat.
+func pattern() []byte {
+	b := make([]byte, period+256)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
+
+var bytesOfAll = pattern() // never changed
+
+// part gives the bytes of message id from i on: as many as there are in one piece.
+func part(id, i int) []byte {
+	at := id % 256
+	return bytesOfAll[at+i%period : at+period]
+}
 
 // newMemory makes room for n bytes of payload, contiguous or every second byte, and sets it to message id, or to 0xEE when id < 0.
 func newMemory(t testing.TB, n, id int, gaps bool) *memory {
 	t.Helper()
-	m := &memory{n: n, gaps: gaps, all: bytes.Repeat([]byte{0xEE}, 2*guard+2*n)}
+	m := &memory{n: n, gaps: gaps}
+	span := n
+	if gaps {
+		span = 2 * n
+	}
+	m.all = bytes.Repeat([]byte{0xEE}, 2*guard+span)
 	at := unsafe.Pointer(&m.all[guard])
 	m.buf = core.MakeBuffer(at, int64(n), datatype.Byte)
 	if gaps {
@@ -102,35 +127,46 @@ func newMemory(t testing.TB, n, id int, gaps bool) *memory {
 		}
 		m.buf = core.MakeBuffer(at, 1, v)
 	}
-	for i := 0; id >= 0 && i < n; i++ {
-		*m.at(i) = fill(id, i)
+	if id >= 0 {
+		m.walk(n, id, func(mem, want []byte) bool { copy(mem, want); return true }, func(b *byte, want byte) bool { *b = want; return true })
 	}
 	return m
 }
 
-func (m *memory) at(i int) *byte {
-	if m.gaps {
-		i *= 2
-	}
-	return &m.all[guard+i]
-}
-
-// holds reports whether the first n bytes are those of message id.
-func (m *memory) holds(n, id int) bool {
-	for i := range n {
-		if *m.at(i) != fill(id, i) {
-			return false
+// walk goes through the first n bytes of payload and what message id has there: by pieces, or, with gaps, byte by byte.
+func (m *memory) walk(n, id int, pieces func(mem, want []byte) bool, single func(b *byte, want byte) bool) bool {
+	for i := 0; i < n; {
+		want := part(id, i)
+		want = want[:min(len(want), n-i)]
+		if !m.gaps {
+			if !pieces(m.all[guard+i:guard+i+len(want)], want) {
+				return false
+			}
+		} else {
+			for k, b := range want {
+				if !single(&m.all[guard+2*(i+k)], b) {
+					return false
+				}
+			}
 		}
+		i += len(want)
 	}
 	return true
 }
 
+// holds reports whether the first n bytes are those of message id.
+func (m *memory) holds(n, id int) bool {
+	return m.walk(n, id, bytes.Equal, func(b *byte, want byte) bool { return *b == want })
+}
+
 // intact reports whether nothing was written outside of the payload.
 func (m *memory) intact() bool {
-	for i, b := range m.all {
-		k := i - guard
-		inside := k >= 0 && (!m.gaps && k < m.n || m.gaps && k < 2*m.n && k%2 == 0)
-		if !inside && b != 0xEE {
+	touched := func(b byte) bool { return b != 0xEE }
+	if slices.ContainsFunc(m.all[:guard], touched) || slices.ContainsFunc(m.all[len(m.all)-guard:], touched) {
+		return false
+	}
+	for i := guard + 1; m.gaps && i < guard+2*m.n; i += 2 {
+		if touched(m.all[i]) {
 			return false
 		}
 	}

@@ -72,8 +72,8 @@ func testSizes(t *testing.T, w *World) {
 	for _, n := range []int{0, 1, 7, 8, 40, 64, 255, 1000, 2047, 2048, 2049, 4096, 10007, 65536, w.Long, 2*w.Long + 13} {
 		for shape := range 32 {
 			expected, sync, gapsOut, gapsIn, self := shape&1 != 0, shape&2 != 0, shape&4 != 0, shape&8 != 0, shape&16 != 0
-			if n > 100000 && shape%3 != 0 {
-				continue
+			if n > 100000 && (gapsOut || gapsIn) && shape%5 != 0 {
+				continue // slow
 			}
 			id++
 			from, to := w.Ranks[0], w.Ranks[1]

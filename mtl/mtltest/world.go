@@ -28,7 +28,7 @@ type Config struct {
 	Params map[string]string
 	// Shm gives the ranks shared memory, as goroutine ranks of ompi have it.
 	Shm bool
-	// Long is a size of messages whose data is fetched once they are matched; 0: 1 MiB.
+	// Long is a size of messages whose data is fetched once they are matched; 0: 1 MiB, less under the race detector.
 	Long int
 	// Allocates tells that messages cost heap allocations.
 	Allocates bool
@@ -76,7 +76,9 @@ func NewWorld(t testing.TB, cfg Config, n int) *World {
 	t.Helper()
 	w := &World{Hub: rte.NewHub(n), Long: cfg.Long, cfg: cfg}
 	if w.Long == 0 {
-		w.Long = 1 << 20
+		if w.Long = 1 << 20; raceEnabled {
+			w.Long = 1 << 18
+		}
 	}
 	t.Cleanup(func() { w.close(t) })
 	reg, params := load(t, cfg)

@@ -1,20 +1,22 @@
 package portals4
 
 import (
-	"errors"
-
 	"github.com/ompi-go/ompi-go/core"
 	ptl "github.com/ompi-go/ompi-go/portals4"
 )
 
-// Poll implements progress.Poller: events are looked at, and what waited for them begins.
-var debugTick func(*module)
-
-func (m *module) Poll() int {
-	if debugTick != nil {
-		debugTick(m)
+// Events implements ptl.EQListener: who drives the engine has put events into a queue.
+func (m *module) Events(q *ptl.EQ) {
+	if q == m.recvEQ {
+		m.settle()
+		return
 	}
-	n := m.drain()
+	m.drain()
+}
+
+// Poll implements progress.Poller: what waited for events begins.
+func (m *module) Poll() int {
+	n := 0
 	if m.waiting.head != nil || m.gets.head != nil || m.notes.head != nil {
 		n += m.pump()
 	}
@@ -24,8 +26,14 @@ func (m *module) Poll() int {
 	return n
 }
 
-// settle looks at the events that a call has made, so that queues hold no more than what comes in one pass.
-func (m *module) settle() { m.drain() }
+// settle looks at the events that a call has made on the portal table entry recv, so that queues hold no more than what comes in one pass; those of messages
+// to oneself are bounded by slots.
+func (m *module) settle() {
+	var ev ptl.Event
+	for m.take(m.recvEQ, &ev) {
+		m.recvEvent(&ev)
+	}
+}
 
 // drain looks at all events. What handles one may call this again: it calls its user last.
 func (m *module) drain() int {
@@ -64,14 +72,17 @@ func (m *module) drain() int {
 // take takes the next event of a queue.
 func (m *module) take(q *ptl.EQ, ev *ptl.Event) bool {
 	err := q.Take(ev)
-	switch {
-	case m.broken != nil:
+	if m.broken != nil {
 		return false
-	case err == nil:
+	}
+	if err == nil {
 		return true
-	case errors.Is(err, ptl.ErrEQEmpty):
+	}
+	e, _ := err.(*ptl.Error)
+	switch {
+	case e != nil && e.Code == ptl.ErrEQEmpty:
 		return false
-	case errors.Is(err, ptl.ErrEQDropped): // the sizes of queues are such that this cannot be, whatever peers do that are like us
+	case e != nil && e.Code == ptl.ErrEQDropped: // the sizes of queues are such that this cannot be, whatever peers do that are like us
 		m.breakDown(core.NewError(core.ErrIntern, "mtl portals4: an event queue overflowed: what was under way is not known any more"))
 		return true
 	}
@@ -93,7 +104,7 @@ func (m *module) recvEvent(ev *ptl.Event) {
 		case *message:
 			m.taken(u, ev)
 		case *purge:
-			m.dropped(ev)
+			m.dropped(u, ev)
 		}
 	case ptl.EventSearch:
 		m.found(ev)

@@ -2,6 +2,7 @@ package portals4
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
@@ -59,7 +60,6 @@ type module struct {
 	gets    getQueue // gets that wait for a slot, or to be tried again
 	notes   noteQueue
 	search  searching
-	purged  purge
 
 	blocks blocks
 	credit credits
@@ -118,7 +118,6 @@ func (component) Open(env *btl.Env) (mtl.Module, int, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("mtl portals4: %w", err)
 	}
-	env.Bypass = true
 	return m, opt.Priority, nil
 }
 
@@ -154,7 +153,8 @@ func (m *module) setUp() error {
 		flavour = ptl.Matching | ptl.Logical
 	}
 	var err error
-	if m.ni, err = m.iface.NI(flavour, ptl.AnyPID, nil); err != nil {
+	limits := m.desired()
+	if m.ni, err = m.iface.NI(flavour, ptl.AnyPID, &limits); err != nil {
 		return err
 	}
 	if m.opt.UseLogical {
@@ -181,6 +181,9 @@ func (m *module) setUp() error {
 	}
 	for _, e := range eqs {
 		if *e.q, err = m.ni.EQAlloc(e.n); err != nil {
+			return err
+		}
+		if err = (*e.q).OnEvents(m); err != nil {
 			return err
 		}
 	}
@@ -219,6 +222,13 @@ func (m *module) setUp() error {
 	m.iface.OnFailure(m.lost)
 	m.engine.AddPoller(m)
 	return nil
+}
+
+// desired are the largest limits there are, but for the headers of unexpected messages.
+func (m *module) desired() ptl.Limits {
+	const n, big = math.MaxInt, math.MaxUint64
+	return ptl.Limits{MaxEntries: n, MaxUnexpectedHeaders: m.opt.MaxHeaders, MaxMDs: n, MaxCTs: n, MaxEQs: n, MaxPTIndex: 63, MaxIovecs: n, MaxListSize: n, MaxTriggeredOps: n,
+		MaxMsgSize: big, MaxAtomicSize: big, MaxFetchAtomicSize: big, MaxWAWOrderedSize: big, MaxWAROrderedSize: big, MaxVolatileSize: big}
 }
 
 // lost is told that a process cannot be reached any more.

@@ -6,14 +6,31 @@ import (
 	ptl "github.com/ompi-go/ompi-go/portals4"
 )
 
-// searching is the search under way: it ends inside the call, its event is in the queue when PtlMESearch returns.
+// searching is the search under way. Its event is in the queue when PtlMESearch returns, unless what it finds is a message whose data is on the
+// way: then it comes when that is here. Until then nothing is looked for: a message is not here before its data is.
 type searching struct {
-	x   *channel
-	hit bool
-	st  core.Status
+	open bool // its event has not come
+	now  bool // the call that began it is waiting for it
+	hit  bool
+	st   core.Status
 }
 
-// pattern fills in what a probe compares.
+// look looks for a message that is here, and takes nothing.
+func (m *module) look(d *ptl.ME) bool {
+	if m.search.open {
+		return false
+	}
+	m.search = searching{open: true, now: true}
+	if err := m.recvPT.MESearch(d, ptl.SearchOnly, &m.search); err != nil {
+		m.breakDown(interfaceError("PtlMESearch", err))
+		return false
+	}
+	m.settle()
+	m.search.now = false
+	return m.search.hit
+}
+
+// probing fills in what a probe compares.
 func (m *module) probing(ch *core.Channel, source, tag int, d *ptl.ME) (*channel, *peer, bool) {
 	x := m.chans[ch.ID]
 	bits, ignore, ok := m.split.pattern(ch.ID, source, tag)
@@ -33,36 +50,32 @@ func (m *module) probing(ch *core.Channel, source, tag int, d *ptl.ME) (*channel
 // Iprobe implements mtl.Module.
 func (m *module) Iprobe(ch *core.Channel, source, tag int) (core.Status, bool) {
 	var d ptl.ME
-	x, p, ok := m.probing(ch, source, tag, &d)
+	_, p, ok := m.probing(ch, source, tag, &d)
 	if !ok {
 		return core.EmptyStatus(), false
 	}
-	m.search = searching{x: x}
-	if err := m.recvPT.MESearch(&d, ptl.SearchOnly, &m.search); err != nil {
-		m.breakDown(interfaceError("PtlMESearch", err))
-		return core.EmptyStatus(), false
-	}
-	m.drain()
-	m.search.x = nil
-	if !m.search.hit {
+	if !m.look(&d) {
 		m.credit.missed(m, p)
 		return core.EmptyStatus(), false
 	}
-	return m.search.st, true
+	st := m.search.st
+	if tag != core.AnyTag {
+		st.Tag = tag
+	}
+	return st, true
 }
 
 // found is the end of a search that takes nothing, or of one that finds nothing.
 func (m *module) found(ev *ptl.Event) {
 	switch u := ev.UserPtr.(type) {
 	case *searching:
-		if u.x != nil && ev.NIFail == ptl.OK {
+		u.open = false
+		if u.now && ev.NIFail == ptl.OK {
 			u.hit = true
 			u.st = core.MakeStatus(m.split.sourceOf(ev.MatchBits), m.split.tagOf(ev.MatchBits), int64(lengthOf(ev.HdrData)))
 		}
-	case *message:
-		u.none = true
 	case *purge:
-		u.more = false
+		u.over = true
 	}
 }
 
@@ -74,7 +87,6 @@ type message struct {
 	buf  *buffer
 	got  int
 	have bool
-	none bool
 	next *message
 }
 
@@ -88,6 +100,10 @@ func (m *module) Improbe(ch *core.Channel, source, tag int) (mtl.Message, core.S
 	if !ok {
 		return nil, core.EmptyStatus(), false
 	}
+	if !m.look(&d) { // what it finds is what is taken
+		m.credit.missed(m, p)
+		return nil, core.EmptyStatus(), false
+	}
 	g := m.free.msgs
 	if g == nil {
 		g = new(message)
@@ -99,13 +115,13 @@ func (m *module) Improbe(ch *core.Channel, source, tag int) (mtl.Message, core.S
 		m.breakDown(interfaceError("PtlMESearch", err))
 		return nil, core.EmptyStatus(), false
 	}
-	m.drain()
+	m.settle()
 	if !g.have {
-		m.credit.missed(m, p)
-		if g.none {
-			g.next, m.free.msgs = m.free.msgs, g
-		}
+		g.next, m.free.msgs = m.free.msgs, g
 		return nil, core.EmptyStatus(), false
+	}
+	if tag != core.AnyTag {
+		g.a.tag = tag
 	}
 	return g, g.Status(), true
 }
@@ -114,7 +130,6 @@ func (m *module) Improbe(ch *core.Channel, source, tag int) (mtl.Message, core.S
 func (m *module) taken(g *message, ev *ptl.Event) {
 	a, ok := m.arrived(g.x, ev)
 	if !ok || ev.NIFail != ptl.OK {
-		g.none = true
 		return
 	}
 	g.a, g.ev, g.have = a, *ev, true
@@ -159,45 +174,4 @@ func (m *module) RecvMessage(msg mtl.Message, r *mtl.Request) {
 		return
 	}
 	m.fetchRest(q, &ev)
-	m.settle()
-}
-
-// purge is the user pointer of searches that drop messages.
-type purge struct {
-	more bool
-	x    *channel
-}
-
-// purge drops the messages of a channel that nobody has received.
-func (m *module) purge(x *channel) {
-	m.drain()
-	d := ptl.ME{MatchID: ptl.AnyProcess, UID: ptl.AnyUID, MatchBits: uint64(x.ch.ID) << ctxShift, IgnoreBits: anyProto | (1<<ctxShift - 1), Options: ptl.OpPut | ptl.UseOnce}
-	for m.purged = (purge{more: true, x: x}); m.purged.more && m.broken == nil; {
-		m.purged.more = false
-		if err := m.recvPT.MESearch(&d, ptl.SearchDelete, &m.purged); err != nil {
-			return
-		}
-		m.drain()
-	}
-}
-
-// dropped: such a message is gone. Its sender gets its credit back, and hears that there is nothing to wait for.
-func (m *module) dropped(ev *ptl.Event) {
-	m.purged.more = true
-	m.stats.dropped++
-	a, ok := m.arrived(m.purged.x, ev)
-	switch {
-	case !ok || a.p.proc.Failed() != nil:
-	case a.proto != protoShort:
-		m.dismiss(a.p, ev.HdrData)
-	case ev.HdrData&hdrSync != 0:
-		m.tell(a.p, ev.HdrData)
-	}
-}
-
-// dismiss is the last get of a message of which nothing is wanted.
-func (m *module) dismiss(p *peer, hdr uint64) {
-	n := m.newNote(p, m.readPT.Index(), hdr)
-	n.get, n.from = true, lengthOf(hdr)
-	m.putNote(n)
 }

@@ -54,7 +54,6 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 		m.copyIn(s, buf, int(n))
 	}
 	m.launch(s)
-	m.settle()
 	return true
 }
 
@@ -109,7 +108,6 @@ func (m *module) Send(r *mtl.Request) {
 	} else {
 		m.launch(s)
 	}
-	m.settle()
 }
 
 // refusal is why nothing can be sent to p or received from it (p nil: from anybody) on a channel.

@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/internal/mpiruntest"
+	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/metrics"
 	"github.com/ompi-go/ompi-go/rte"
 	"github.com/ompi-go/ompi-go/shm"
@@ -70,6 +73,8 @@ func TestGoroutines(t *testing.T) {
 		{"tcp,shm", "[tcp shm]", "tcp"},
 		{"tcp", "[tcp]", "tcp"},
 		{"^local,udp", "[shm tcp]", "shm"},
+		{"udp", "[udp]", "udp"},
+		{"udp,shm", "[udp shm]", "udp"},
 	} {
 		t.Run(c.nal, func(t *testing.T) {
 			sockets, files := links("/proc/self/fd/*", "socket:"), links("/proc/self/fd/*", "memfd:")
@@ -131,13 +136,20 @@ func TestFallback(t *testing.T) {
 
 // TestUnreached: the error tells of each NAL why it does not reach a rank.
 func TestUnreached(t *testing.T) {
+	withoutUDP := func(env *btl.Env) {
+		all := slices.DeleteFunc(env.Registry.Components("btl"), func(c mca.Component) bool { return c.Name() == "udp" })
+		var err error
+		if env.Registry, err = mca.BuildRegistry([]mca.Framework{{Name: "btl", Help: "for the test"}}, all); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, c := range []struct{ nal, want string }{
 		{"shm", "no nal reaches rank %d (shm: shm: shm_segment_size 4096 is too small for 2 local ranks); check the parameter portals4_nal"},
 		{"udp", "the program has no btl udp"},
 	} {
 		hub := shm.NewHub(2)
 		together(t, 2, func(job rte.Job) error {
-			r, err := open(job, hub, map[string]string{"portals4_nal": c.nal, "shm_segment_size": "4096"})
+			r, err := open(job, hub, map[string]string{"portals4_nal": c.nal, "shm_segment_size": "4096"}, withoutUDP)
 			if err != nil {
 				return err
 			}
@@ -227,6 +239,7 @@ func TestProcesses(t *testing.T) {
 		{"local,shm,tcp", "sm,tcp", `of \[shm tcp\] by shm: map\[\]`},
 		{"local,shm,tcp", "tcp", `of \[shm tcp\] by shm: map\[\]`},
 		{"tcp", "sm", `of \[tcp\] by tcp: map\[\]`},
+		{"udp", "sm,udp", `of \[udp\] by udp: map\[\]`},
 	} {
 		t.Run(c.nal+"/"+c.btl, func(t *testing.T) {
 			mpiruntest.New(t, mpirun, "-n", "2", "--mca", "portals4_nal", c.nal, "--mca", "btl", c.btl, os.Args[0]).Env(roleVar+"=talk").
@@ -238,9 +251,9 @@ func TestProcesses(t *testing.T) {
 // TestDeath: a NAL tells of the end of a peer's process, once.
 func TestDeath(t *testing.T) {
 	mpirun := launcher(t)
-	for _, nal := range []string{"shm", "tcp"} {
+	for _, nal := range []string{"shm", "tcp", "udp"} {
 		t.Run(nal, func(t *testing.T) {
-			mpiruntest.New(t, mpirun, "-n", "2", "--on-failure", "continue", "--mca", "portals4_nal", nal, os.Args[0]).Env(roleVar+"=die").
+			mpiruntest.New(t, mpirun, "-n", "2", "--on-failure", "continue", "--mca", "portals4_nal", nal, "--mca", "btl_udp_timeout", "1s", os.Args[0]).Env(roleVar+"=die").
 				Run(-1, `^\[`+nal+`\] has told: `)
 		})
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl/btluse"
 	_ "github.com/ompi-go/ompi-go/btl/sm" // what carries
 	_ "github.com/ompi-go/ompi-go/btl/tcp"
+	_ "github.com/ompi-go/ompi-go/btl/udp"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/rte"
@@ -94,8 +95,9 @@ func loadParams(settings map[string]string) (*mca.Registry, *mca.Params, error) 
 	return reg, params, err
 }
 
-// open opens the session and the NALs; all ranks do so together. hub is nil between processes.
-func open(job rte.Job, hub *shm.Hub, settings map[string]string) (*rank, error) {
+// open opens the session and the NALs; all ranks do so together. hub is nil between processes. change is what is done to the environment that
+// the NALs get.
+func open(job rte.Job, hub *shm.Hub, settings map[string]string, change ...func(*btl.Env)) (*rank, error) {
 	reg, params, err := loadParams(settings)
 	if err != nil {
 		return nil, err
@@ -110,6 +112,9 @@ func open(job rte.Job, hub *shm.Hub, settings map[string]string) (*rank, error) 
 	}
 	env := *r.Env
 	env.Registry, env.Hub, env.Upcalls = reg, hub, upcallsOf{r}
+	for _, f := range change {
+		f(&env)
+	}
 	if r.set, err = Open(&env, r); err != nil {
 		return r, err
 	}

@@ -67,7 +67,7 @@ func Open(env *btl.Env, l Listener) (*Set, error) {
 			env.Engine.Lock()
 			_ = s.Close() // the first error is the one to tell
 			env.Engine.Unlock()
-			return nil, fmt.Errorf("portals4: nal %s: %w", k.name, err)
+			return nil, fmt.Errorf("nal %s: %w", k.name, err)
 		}
 		s.open = append(s.open, c)
 		for l := range missing {
@@ -155,7 +155,7 @@ func (s *Set) Connect(p *core.Proc) (*Link, error) {
 	if reasons == nil {
 		reasons = []string{"none of those allowed is for it"}
 	}
-	return nil, fmt.Errorf("portals4: no nal reaches rank %d (%s); check the parameter portals4_nal", p.Rank, strings.Join(reasons, "; "))
+	return nil, fmt.Errorf("no nal reaches rank %d (%s); check the parameter portals4_nal", p.Rank, strings.Join(reasons, "; "))
 }
 
 // try asks one NAL for the way to p.

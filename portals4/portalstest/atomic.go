@@ -73,6 +73,7 @@ func testAtomic(r *rig) {
 	r.must(md.Atomic(x, portals4.Sum, portals4.Int64))
 	r.reach(c, 1, 0)
 	check(r, "value", binary.NativeEndian.Uint64(mem), 42)
+	r.move()
 	r.must(md.FetchAtomic(x, &portals4.Into{MD: into}, portals4.Prod, portals4.Int64))
 	r.reach(c, 2, 0)
 	check(r, "value", binary.NativeEndian.Uint64(mem), 84)
@@ -80,53 +81,87 @@ func testAtomic(r *rig) {
 	r.reach(at, 2, 0)
 }
 
+// slot is where one of many operations that are under way together has its data, at both ends.
+type slot struct {
+	what        string
+	at          uint64
+	prior, want []byte
+	fetch       bool
+}
+
+// slots lays data out, 16 bytes apart from one another.
+type slots struct {
+	all       []slot
+	mem, from []byte
+}
+
+func (s *slots) add(what string, prior, with, want []byte, fetch bool) *slot {
+	s.all = append(s.all, slot{what, uint64(len(s.mem)), prior, want, fetch})
+	gap := make([]byte, 32-len(prior)%16)
+	s.mem, s.from = append(append(s.mem, prior...), gap...), append(append(s.from, with...), gap...)
+	return &s.all[len(s.all)-1]
+}
+
+// verify looks at all memory once everything is through.
+func (s *slots) verify(r *rig, got []byte) {
+	r.Helper()
+	for _, e := range s.all {
+		n := len(e.prior)
+		r.bytes(e.what, s.mem[e.at:][:n], e.want)
+		r.bytes(e.what+": behind", s.mem[int(e.at)+n:][:16], make([]byte, 16))
+		if e.fetch {
+			r.bytes(e.what+": before", got[e.at:][:n], e.prior)
+		}
+	}
+	r.move()
+}
+
 // testAtomicAll: every operation on every type it is defined on, with and without fetching, triggered or not.
 func testAtomicAll(r *rig) {
-	mem, from, got := make([]byte, 128), make([]byte, 128), make([]byte, 128)
-	pt, c, trig := r.newPT(r.dst, 0, nil), r.newCT(r.src), r.newCT(r.src)
-	r.link(pt, entry(mem, portals4.OpPut|portals4.OpGet), nil)
-	o := portals4.MDEventCTAck | portals4.MDEventCTReply
-	md, into := r.bind(r.src, portals4.MD{Start: from, CT: c, Options: o}), r.bind(r.src, portals4.MD{Start: got, CT: c, Options: o})
-	done := uint64(0)
+	var s slots
+	type call struct {
+		op               portals4.AtomicOp
+		typ              portals4.Type
+		fetch, triggered bool
+	}
+	var calls []call
 	for op := portals4.Min; op <= portals4.Bxor; op++ {
 		for typ := portals4.Int8; typ <= portals4.DoubleComplex; typ++ {
-			if !atomics.Legal(uint8(op), uint8(typ), false) {
-				continue
-			}
-			for _, triggered := range []bool{false, true} {
-				prior, with := values(typ, 1), values(typ, 2)
-				want := append([]byte(nil), prior...)
-				atomics.Apply(uint8(op), uint8(typ), want, with)
-				x := r.xfer(pt, len(prior))
-				x.Offset, x.RemoteOffset, x.Ack = 16, 16, portals4.CTAck
-				for _, fetch := range []bool{false, true} {
-					what := fmt.Sprintf("operation %d type %d fetch %v triggered %v", op, typ, fetch, triggered)
-					clear(got)
-					copy(mem[16:], prior)
-					copy(from[16:], with)
-					to := &portals4.Into{MD: into, Offset: 8}
-					done++
-					switch {
-					case fetch && triggered:
-						r.must(md.TriggeredFetchAtomic(x, to, op, typ, trig, done))
-					case fetch:
-						r.must(md.FetchAtomic(x, to, op, typ))
-					case triggered:
-						r.must(md.TriggeredAtomic(x, op, typ, trig, done))
-					default:
-						r.must(md.Atomic(x, op, typ))
-					}
-					r.must(trig.Inc(one))
-					r.reach(c, done, 0)
-					r.same(what, mem[16:16+len(want)], want)
-					if fetch {
-						r.same(what+": before", got[8:8+len(prior)], prior)
-					}
+			for k := range 4 {
+				if c := (call{op, typ, k&1 != 0, k&2 != 0}); atomics.Legal(uint8(op), uint8(typ), false) {
+					prior, with := values(typ, 1), values(typ, 2)
+					want := append([]byte(nil), prior...)
+					atomics.Apply(uint8(op), uint8(typ), want, with)
+					s.add(fmt.Sprintf("operation %d type %d fetch %v triggered %v", op, typ, c.fetch, c.triggered), prior, with, want, c.fetch)
+					calls = append(calls, c)
 				}
 			}
 		}
 	}
-	r.same("memory in front", mem[:16], make([]byte, 16))
+	got := make([]byte, len(s.mem))
+	pt, c, trig := r.newPT(r.dst, 0, nil), r.newCT(r.src), r.newCT(r.src)
+	r.link(pt, entry(s.mem, portals4.OpPut|portals4.OpGet), nil)
+	md := r.bind(r.src, portals4.MD{Start: s.from, CT: c, Options: portals4.MDEventCTAck})
+	into := r.bind(r.src, portals4.MD{Start: got, CT: c, Options: portals4.MDEventCTReply})
+	for k, e := range s.all {
+		x := r.xfer(pt, len(e.prior))
+		x.Offset, x.RemoteOffset, x.Ack = e.at, e.at, portals4.CTAck
+		to, a := &portals4.Into{MD: into, Offset: e.at}, calls[k]
+		switch {
+		case a.fetch && a.triggered:
+			r.must(md.TriggeredFetchAtomic(x, to, a.op, a.typ, trig, 1))
+		case a.fetch:
+			r.must(md.FetchAtomic(x, to, a.op, a.typ))
+		case a.triggered:
+			r.must(md.TriggeredAtomic(x, a.op, a.typ, trig, 1))
+		default:
+			r.must(md.Atomic(x, a.op, a.typ))
+		}
+	}
+	r.reach(c, uint64(len(calls)/2), 0)
+	r.must(trig.Inc(one))
+	r.reach(c, uint64(len(calls)), 0)
+	s.verify(r, got)
 }
 
 // testAtomicTruncate: whole elements that fit are changed.

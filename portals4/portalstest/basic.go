@@ -165,6 +165,7 @@ func testSizes(r *rig) {
 		r.settle()
 		r.same("what was put", mem, append(append([]byte{0}, buf...), 0))
 		clear(buf)
+		r.move()
 		r.must(md.Get(x))
 		r.reach(c, 2*uint64(n), 0)
 		r.settle()
@@ -279,6 +280,7 @@ func testApplicationBypass(r *rig) {
 			check(r, "count", v, portals4.CTEvent{Success: uint64(2*k + i + 1)})
 		}
 	}
+	r.move()
 	r.same("what was put", mem, pattern(100<<10, 2))
 }
 

@@ -250,6 +250,7 @@ func testDisableDrains(r *rig) {
 	md := r.bind(r.src, portals4.MD{Start: data, EQ: sent, Options: portals4.MDEventSendDisable})
 	for round := range 4 {
 		clear(mem)
+		r.move()
 		for k := range 8 {
 			x := r.xfer(pt, n)
 			x.RemoteOffset, x.Ack = uint64(k*n), portals4.Ack

@@ -154,7 +154,8 @@ func testMapPermuted(r *rig) {
 func testHandles(r *rig) {
 	pt := r.newPT(r.dst, 0, nil)
 	a, b := r.link(pt, entry(nil, portals4.OpPut), nil), r.link(pt, entry(nil, portals4.OpPut), nil)
-	check(r, "an entry is itself", a == a, true) //nolint
+	same := a
+	check(r, "an entry is itself", a == same, true)
 	check(r, "two entries are one", a == b, false)
 	check(r, "an entry is none", a == portals4.Entry{}, false)
 	r.must(a.Unlink())
@@ -189,18 +190,21 @@ func testNIFiniUnderWay(r *rig) {
 	for round := range 4 {
 		q := r.newEQ(r.dst, 64)
 		pt := r.newPT(r.dst, 0, q)
-		e := entry(make([]byte, n), portals4.OpPut|portals4.OpGet|portals4.EventCTComm)
+		e := entry(make([]byte, 3*n), portals4.OpPut|portals4.OpGet|portals4.EventCTComm)
 		e.CT = r.newCT(r.dst)
 		r.link(pt, e, nil)
-		md := r.bind(r.src, portals4.MD{Start: make([]byte, n), EQ: r.newEQ(r.src, 64), CT: r.newCT(r.src), Options: portals4.MDEventCTAck | portals4.MDEventCTReply})
+		md := r.bind(r.src, portals4.MD{Start: make([]byte, 3*n), EQ: r.newEQ(r.src, 64), CT: r.newCT(r.src), Options: portals4.MDEventCTAck | portals4.MDEventCTReply})
 		for _, size := range []int{8, n, 5000} {
 			x := r.xfer(pt, size)
 			x.Ack = portals4.Ack
-			for _, f := range []func(*portals4.Transfer) error{md.Put, md.Get} {
-				r.must(f(x))
-			}
-			x.Length = 8
-			r.must(md.FetchAtomic(x, &portals4.Into{MD: md, Offset: 8}, portals4.Sum, portals4.Int64))
+			r.must(md.Put(x))
+			x.Offset, x.RemoteOffset, x.Length = 2*n, 2*n, 8
+			r.must(md.FetchAtomic(x, &portals4.Into{MD: md, Offset: 2*n + 8}, portals4.Sum, portals4.Int64))
+		}
+		for _, to := range []struct{ at, size int }{{n, 8}, {n + n/2, 5000}, {2*n + n/4, n / 2}} {
+			x := r.xfer(pt, to.size)
+			x.Offset, x.RemoteOffset = uint64(to.at), n
+			r.must(md.Get(x))
 		}
 		switch round {
 		case 1:

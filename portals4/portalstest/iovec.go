@@ -36,6 +36,7 @@ func testIovecEntry(r *rig) {
 		whole     bool
 	}{{0, 64, false}, {0, 10, true}, {9, 1, true}, {9, 2, false}, {10, 3, true}, {13, 20, true}, {12, 40, false}, {33, 31, true}, {60, 4, true}} {
 		clear(mem)
+		r.move()
 		x := r.xfer(pt, c.n)
 		x.RemoteOffset = uint64(c.offset)
 		r.must(md.Put(x))
@@ -69,6 +70,7 @@ func testIovecMD(r *rig) {
 	copy(want[2:], from[5:55])
 	r.same("memory", mem, want)
 	copy(mem, pattern(64, 200))
+	r.move()
 	want = append([]byte(nil), from...)
 	copy(want[5:55], mem[2:52])
 	r.must(md.Get(x))
@@ -124,6 +126,7 @@ func testIovecAtomic(r *rig) {
 		check(r, "value", binary.NativeEndian.Uint64(mem[8*k:]), uint64(k)<<32+2*uint64(k+1))
 		check(r, "value before", binary.NativeEndian.Uint64(got[8*k:]), uint64(k)<<32+uint64(k+1))
 	}
+	r.move()
 	x.Length = 8
 	r.must(md.Swap(x, &portals4.Into{MD: into}, binary.NativeEndian.AppendUint64(nil, 2), portals4.CSwap, portals4.Uint64))
 	r.reach(c, 3, 0)

@@ -92,7 +92,7 @@ func testLongList(r *rig) {
 // testMixed has all kinds of operations and sizes under way at the same time.
 func testMixed(r *rig) {
 	const n = 200 << 10
-	mem, c := make([]byte, n+64), r.newCT(r.src)
+	mem, c := make([]byte, 2*n+64), r.newCT(r.src) // puts go to the first part, gets come from the second
 	pt := r.newPT(r.dst, 0, nil)
 	r.link(pt, entry(mem, portals4.OpPut|portals4.OpGet), nil)
 	o := portals4.MDEventCTAck | portals4.MDEventCTReply
@@ -107,9 +107,10 @@ func testMixed(r *rig) {
 		case 0, 1:
 			r.must(md.Put(x))
 		case 2:
+			x.RemoteOffset = n
 			r.must(md.Get(x))
 		case 3:
-			x.RemoteOffset, x.Length = n, 8
+			x.RemoteOffset, x.Length = 2*n, 8
 			one := r.bind(r.src, portals4.MD{Start: []byte{1, 0, 0, 0, 0, 0, 0, 0}, CT: c, Options: o})
 			r.must(one.Atomic(x, portals4.Sum, portals4.Uint8))
 		}
@@ -117,7 +118,7 @@ func testMixed(r *rig) {
 	}
 	r.reach(c, count, 0)
 	r.settle()
-	check(r, "counter", mem[n], 10)
+	check(r, "counter", mem[2*n], 10)
 }
 
 // testManyOutstanding: thousands of operations may be under way.

@@ -60,10 +60,10 @@ func testEQOverflow(r *rig) {
 func testEQPoll(r *rig) {
 	qs := []*portals4.EQ{r.newEQ(r.dst, 8), r.newEQ(r.dst, 8), r.newEQ(r.dst, 8)}
 	var ev portals4.Event
-	which, err := portals4.EQPoll(qs, 0, &ev)
+	_, err := portals4.EQPoll(qs, 0, &ev)
 	r.code(err, portals4.ErrEQEmpty)
 	r.feed(qs[1], 1)
-	which, err = portals4.EQPoll(qs, 0, &ev)
+	which, err := portals4.EQPoll(qs, 0, &ev)
 	r.must(err)
 	check(r, "which", which, 1)
 	check(r, "event", ev.Type, portals4.EventPut)

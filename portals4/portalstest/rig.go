@@ -91,7 +91,14 @@ func check[T comparable](r *rig, what string, got, want T) {
 	}
 }
 
+// same compares memory, some of which engines write.
 func (r *rig) same(what string, got, want []byte) {
+	r.Helper()
+	r.bytes(what, got, want)
+	r.move()
+}
+
+func (r *rig) bytes(what string, got, want []byte) {
 	r.Helper()
 	if !bytes.Equal(got, want) {
 		r.Fatalf("%s: %d bytes %.40x, want %d bytes %.40x", what, len(got), got, len(want), want)
@@ -195,6 +202,8 @@ func (r *rig) xfer(pt *portals4.PT, n int) *portals4.Transfer {
 
 // Waiting. All ranks are moved on by it, so that it does not matter which of them has work to do.
 
+// move makes a pass of every engine. What the case has done to memory before, it does before what engines do after: the race detector knows
+// nothing of requests that travel by sockets.
 func (r *rig) move() {
 	if r.idle == nil {
 		for rank := range r.nis {
@@ -209,10 +218,15 @@ func (r *rig) move() {
 	}
 }
 
-// until moves all ranks on until done.
+// until moves all ranks on until done, and once more: what other ranks' engines wrote before is then seen to have happened before what the case does next.
 func (r *rig) until(what string, done func() bool) {
 	r.Helper()
-	for deadline := time.Now().Add(patience); !done(); r.move() {
+	for deadline := time.Now().Add(patience); ; {
+		over := done()
+		r.move()
+		if over {
+			return
+		}
 		if time.Now().After(deadline) {
 			r.Fatalf("waited %v for %s", patience, what)
 		}

@@ -39,6 +39,7 @@ func testSwap(r *rig) {
 		{portals4.MSwap, 6, 3, 5}, // the two low bits of 9, and the others of 6
 	} {
 		copy(mem, num(s.prior))
+		r.move()
 		r.must(md.Swap(r.xfer(pt, 8), into, num(s.operand), s.op, portals4.Uint64))
 		r.reach(c, uint64(k+1), 0)
 		what := fmt.Sprintf("operation %d on %d with operand %d", s.op, s.prior, s.operand)
@@ -49,45 +50,50 @@ func testSwap(r *rig) {
 
 // testSwapAll: every operation on every type it is defined on, with data before and operands of which some are equal, triggered or not.
 func testSwapAll(r *rig) {
-	mem, from, got := make([]byte, 64), make([]byte, 64), make([]byte, 64)
-	pt, c, trig := r.newPT(r.dst, 0, nil), r.newCT(r.src), r.newCT(r.src)
-	r.link(pt, entry(mem, portals4.OpPut|portals4.OpGet), nil)
-	md := r.bind(r.src, portals4.MD{Start: from})
-	into := r.bind(r.src, portals4.MD{Start: got, CT: c, Options: portals4.MDEventCTReply})
-	done := uint64(0)
+	var s slots
+	type call struct {
+		op      portals4.AtomicOp
+		typ     portals4.Type
+		operand []byte
+	}
+	var calls []call
 	for op := portals4.Swap; op <= portals4.MSwap; op++ {
 		for typ := portals4.Int8; typ <= portals4.DoubleComplex; typ++ {
 			if !atomics.Legal(uint8(op), uint8(typ), true) {
 				continue
 			}
 			n := atomics.Size(uint8(typ))
-			priors, operands, origin := values(typ, 1), values(typ, 1), values(typ, 5)[n:2*n]
-			for i := 0; i < len(priors); i += n {
-				for j := 0; j < len(operands); j += 2 * n {
-					prior, operand := priors[i:i+n], operands[j:j+n]
+			data, origin := values(typ, 1), values(typ, 5)[n:2*n]
+			for i := 0; i < len(data); i += n {
+				for j := 0; j < len(data); j += 2 * n {
+					prior, operand := data[i:i+n], data[j:j+n]
 					want := append([]byte(nil), prior...)
 					atomics.SwapApply(uint8(op), uint8(typ), want, origin, operand, make([]byte, n))
-					copy(mem[16:], prior)
-					copy(from[32:], origin)
-					clear(got)
-					x := r.xfer(pt, n)
-					x.Offset, x.RemoteOffset = 32, 16
-					done++
-					to := &portals4.Into{MD: into, Offset: 16}
-					if done%2 == 0 {
-						r.must(md.TriggeredSwap(x, to, operand, op, typ, trig, done))
-					} else {
-						r.must(md.Swap(x, to, operand, op, typ))
-					}
-					r.must(trig.Inc(one))
-					r.reach(c, done, 0)
-					what := fmt.Sprintf("operation %d type %d: %x with origin %x and operand %x", op, typ, prior, origin, operand)
-					r.same(what, mem[16:16+n], want)
-					r.same(what+": before", got[16:16+n], prior)
+					s.add(fmt.Sprintf("operation %d type %d: %x with origin %x and operand %x", op, typ, prior, origin, operand), prior, origin, want, true)
+					calls = append(calls, call{op, typ, operand})
 				}
 			}
 		}
 	}
+	got := make([]byte, len(s.mem))
+	pt, c, trig := r.newPT(r.dst, 0, nil), r.newCT(r.src), r.newCT(r.src)
+	r.link(pt, entry(s.mem, portals4.OpPut|portals4.OpGet), nil)
+	md := r.bind(r.src, portals4.MD{Start: s.from})
+	into := r.bind(r.src, portals4.MD{Start: got, CT: c, Options: portals4.MDEventCTReply})
+	for k, e := range s.all {
+		x := r.xfer(pt, len(e.prior))
+		x.Offset, x.RemoteOffset = e.at, e.at
+		to, a := &portals4.Into{MD: into, Offset: e.at}, calls[k]
+		if k%2 == 0 {
+			r.must(md.TriggeredSwap(x, to, a.operand, a.op, a.typ, trig, 1))
+		} else {
+			r.must(md.Swap(x, to, a.operand, a.op, a.typ))
+		}
+	}
+	r.reach(c, uint64(len(calls)/2), 0)
+	r.must(trig.Inc(one))
+	r.reach(c, uint64(len(calls)), 0)
+	s.verify(r, got)
 }
 
 // testSwapMany: SWAP is on any number of elements.
@@ -100,6 +106,7 @@ func testSwapMany(r *rig) {
 	into := &portals4.Into{MD: r.bind(r.src, portals4.MD{Start: got, CT: c, Options: portals4.MDEventCTReply})}
 	for k, typ := range []portals4.Type{portals4.Int8, portals4.Uint16, portals4.Float, portals4.Int64, portals4.DoubleComplex} {
 		copy(mem, pattern(n, 1))
+		r.move()
 		r.must(md.Swap(r.xfer(pt, n), into, nil, portals4.Swap, typ))
 		r.reach(c, uint64(k+1), 0)
 		r.same("memory", mem, from)

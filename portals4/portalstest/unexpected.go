@@ -396,6 +396,7 @@ func testUnexpectedWhileMoving(r *rig) {
 	md := r.bind(r.src, portals4.MD{Start: data})
 	for k := range 5 {
 		clear(mem)
+		r.move()
 		r.must(md.Put(r.xfer(pt, n)))
 		for range k {
 			r.move()

@@ -50,7 +50,7 @@ func TestEverything(t *testing.T) {
 	for _, c := range []struct {
 		ranks int
 		nal   string
-	}{{1, ""}, {2, ""}, {2, "shm"}, {2, "tcp"}} {
+	}{{1, ""}, {2, ""}, {2, "shm"}, {2, "tcp"}, {2, "udp"}} {
 		for _, counting := range []bool{false, true} {
 			for _, noMatching := range []bool{false, true} {
 				if c.nal != "" && counting != noMatching {

@@ -79,7 +79,39 @@ func newRank(o Options, t Test, job rte.Job, iface *portals4.Interface) (r *rank
 	if r.control, r.ctlEntry, err = r.open(r.word, matchBits+1, r.told, false); err != nil {
 		return r, err
 	}
-	return r, r.bind()
+	if err = r.bind(); err == nil && !r.alone {
+		err = r.greet()
+	}
+	return r, err
+}
+
+// greet finds out whether the peer can be reached: what is measured makes no events that would tell.
+func (r *rank) greet() (err error) {
+	if err := r.job.Fence(); err != nil { // the peer's entries are there
+		return err
+	}
+	answer, err := r.ni.EQAlloc(1)
+	if err != nil {
+		return err
+	}
+	md, err := r.ni.MDBind(&portals4.MD{Start: r.wordOut, Options: portals4.MDEventSendDisable, EQ: answer})
+	if err != nil {
+		return errors.Join(err, answer.Free())
+	}
+	t := r.ctl
+	t.Ack = portals4.Ack
+	var ev portals4.Event
+	if err = md.Put(&t); err == nil {
+		err = answer.Wait(&ev)
+	}
+	if err == nil && ev.NIFail != portals4.OK {
+		err = fmt.Errorf("rank %d cannot be reached: %v; see portals4_nal", 1-r.job.Rank(), ev.NIFail)
+	}
+	err = errors.Join(err, md.Release(), answer.Free())
+	if err == nil {
+		_, err = r.hear()
+	}
+	return err
 }
 
 // desired are limits with room for the longest lists of the match test.

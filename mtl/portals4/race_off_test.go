@@ -1,0 +1,5 @@
+//go:build !race
+
+package portals4
+
+const raceEnabled = false
