@@ -31,6 +31,7 @@ type arrival struct {
 	part      memory // what is read or streamed
 	kept      []byte
 	res       result // for who is in this process
+	slots     int    // of the event queue, kept for its events
 	old       []byte
 }
 
@@ -62,6 +63,10 @@ func (i *Interface) keep(a *arrival) *arrival {
 	k.move.n = 0
 	k.e.active++
 	k.pt.active++
+	if k.pt.flow && k.pt.eq != nil {
+		k.slots = k.e.events()
+		k.pt.eq.reserved += k.slots
+	}
 	if k.h != nil {
 		k.h.pending = true
 	}
@@ -489,6 +494,12 @@ func (i *Interface) finish(a *arrival, f FailType, kept bool) {
 	if a.exposed {
 		a.l.Reg.Deregister(a.reg)
 		a.exposed = false
+	}
+	if a.slots > 0 {
+		if pt.eq != nil {
+			pt.eq.reserved -= a.slots
+		}
+		a.slots = 0
 	}
 	if e.ct != nil && e.options&EventCTComm != 0 {
 		e.ct.count(e.options&EventCTBytes != 0, a.mlength, f)

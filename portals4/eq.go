@@ -16,7 +16,7 @@ type EQ struct {
 	tail     uint64 // events taken or lost
 	dropped  bool   // events were lost since the last one taken
 	freed    bool
-	reserved int // slots for the PT_DISABLED events of flow-controlled portal table entries
+	reserved int // slots for the PT_DISABLED events of flow-controlled portal table entries, and for events of their operations under way
 	users    int // portal table entries and memory descriptors
 	waiters  []*waiter
 	listener EQListener

@@ -64,6 +64,7 @@ const (
 // Run runs the suite.
 func Run(t *testing.T, w World) {
 	t.Run(w.Name, func(t *testing.T) {
+		t.Parallel() // worlds know nothing of one another
 		ifs := w.Open(t)
 		if len(ifs) != w.Size {
 			t.Fatalf("the world has %d interfaces, want %d", len(ifs), w.Size)

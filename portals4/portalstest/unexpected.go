@@ -239,7 +239,7 @@ func testNoCheckOfUnexpected(r *rig) {
 	uid, err := r.nis[r.src].UID()
 	r.must(err)
 	e := entry(nil, portals4.OpGet|portals4.UseOnce|quiet)
-	e.UID = uid ^ 1
+	e.UID = uid + 1000
 	r.link(pt, e, nil)
 	r.want(q, portals4.EventPutOverflow)
 }
