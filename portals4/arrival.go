@@ -26,12 +26,12 @@ type arrival struct {
 	list      List
 	used      uint64 // offset in the entry
 	mlength   uint64
+	owes      int // an event, to the queue of a flow-controlled portal table entry
 	reg       btl.MemHandle
 	exposed   bool
 	part      memory // what is read or streamed
 	kept      []byte
 	res       result // for who is in this process
-	slots     int    // of the event queue, kept for its events
 	old       []byte
 }
 
@@ -52,7 +52,7 @@ func (i *Interface) keep(a *arrival) *arrival {
 		k = t.all[t.free[n-1]]
 		t.free = t.free[:n-1]
 	} else {
-		k = &arrival{index: uint32(len(t.all)) & indexMask}
+		k = &arrival{index: uint32(len(t.all))}
 		k.move.owner = k
 		t.all = append(t.all, k)
 	}
@@ -63,9 +63,9 @@ func (i *Interface) keep(a *arrival) *arrival {
 	k.move.n = 0
 	k.e.active++
 	k.pt.active++
-	if k.pt.flow && k.pt.eq != nil {
-		k.slots = k.e.events()
-		k.pt.eq.reserved += k.slots
+	if k.owes = 0; k.pt.flow && k.e.options&EventCommDisable == 0 {
+		k.owes = 1
+		k.pt.eq.owed++
 	}
 	if k.h != nil {
 		k.h.pending = true
@@ -84,6 +84,9 @@ func (t *arrivalTable) find(l *link, token uint32) *arrival {
 	}
 	return a
 }
+
+// full reports whether there are as many as tokens: peers decide how many there are.
+func (t *arrivalTable) full() bool { return len(t.free) == 0 && len(t.all) > indexMask }
 
 func (t *arrivalTable) put(a *arrival) {
 	a.live, a.exposed = false, false
@@ -143,12 +146,14 @@ func (i *Interface) arrive(a *arrival) {
 		}
 		return
 	}
-	if pt.flow && pt.eq.free()-pt.eq.reserved < 3 && pt.eq.free()-pt.eq.reserved < e.events() {
-		if e.options&EventFlowCtrlDisable != 0 {
-			pt.quiet = true
-		}
+	if pt.flow && pt.eq.unreserved() < 2 && pt.eq.unreserved() < e.events() {
+		pt.stop(e.options&EventFlowCtrlDisable != 0)
 		pt.eq.stopAll()
 		i.reject(a, PTDisabled)
+		return
+	}
+	if a.flags&hasLength != 0 && i.arrivals.full() {
+		i.reject(a, Dropped)
 		return
 	}
 	a.pt, a.e, a.h = pt, e, nil
@@ -212,6 +217,10 @@ func (e *entry) place(a *arrival) {
 	if e.options&UseOnce != 0 || e.local && e.minFree > 0 && e.mem.size-e.cursor < e.minFree {
 		e.unlink()
 		e.auto = true
+		if e.pt.flow && e.options&EventUnlinkDisable == 0 {
+			e.owes = 1
+			e.pt.eq.owed++
+		}
 	}
 }
 
@@ -334,7 +343,7 @@ func (i *Interface) askBody(a *arrival) {
 func (a *arrival) moved(err error) {
 	i := a.l.i
 	switch {
-	case errors.Is(err, btl.ErrNotSupported):
+	case errors.Is(err, btl.ErrNotSupported) && a.l.dead == nil:
 		i.counts.copied++
 		i.askBody(a)
 	case err != nil:
@@ -346,10 +355,10 @@ func (a *arrival) moved(err error) {
 
 // ended ends an arrival of the table.
 func (i *Interface) ended(a *arrival, f FailType) {
-	if f == OK {
-		i.respond(a, f, nil)
-	} else if a.l != nil && a.l.dead == nil && a.op == opPut {
-		a.mlength = 0
+	if a.op == opPut {
+		if f != OK {
+			a.mlength = 0
+		}
 		i.respond(a, f, nil)
 	}
 	i.finish(a, f, true)
@@ -495,11 +504,8 @@ func (i *Interface) finish(a *arrival, f FailType, kept bool) {
 		a.l.Reg.Deregister(a.reg)
 		a.exposed = false
 	}
-	if a.slots > 0 {
-		if pt.eq != nil {
-			pt.eq.reserved -= a.slots
-		}
-		a.slots = 0
+	if kept && pt.eq != nil {
+		pt.eq.owed -= a.owes
 	}
 	if e.ct != nil && e.options&EventCTComm != 0 {
 		e.ct.count(e.options&EventCTBytes != 0, a.mlength, f)
@@ -536,12 +542,12 @@ func (i *Interface) finish(a *arrival, f FailType, kept bool) {
 // landed is the arrival of the data that a header waited for.
 func (pt *PT) landed(h *header, f FailType) {
 	h.pending = false
-	h.ev.NIFail = f
+	if h.ev.NIFail = f; f != OK {
+		h.ev.MLength, h.ev.Start = 0, nil
+	}
 	for k := range h.claims {
 		c := h.claims[k]
-		if c.search || c.options&EventOverDisable == 0 || c.ct != nil {
-			pt.overflowed(h, c)
-		}
+		pt.overflowed(h, c)
 		if c.ct != nil {
 			c.ct.users--
 		}

@@ -15,6 +15,7 @@ type CT struct {
 	waiters []*waiter
 	reach   CTListener
 	test    uint64
+	told    bool // the listener is about to be called
 }
 
 // CTListener is told of a count that was reached.
@@ -136,6 +137,11 @@ func CTPoll(cs []*CT, tests []uint64, timeout time.Duration) (which int, v CTEve
 	if which >= 0 {
 		return which, cs[which].v, nil
 	}
+	for _, c := range cs {
+		if c.freed { // by a listener
+			return -1, v, fail("PtlCTPoll", ErrInterrupted, "one of the %d counting events was freed", len(cs))
+		}
+	}
 	none := fail("PtlCTPoll", ErrCTNoneReached, "no counting event has reached its test")
 	if timeout == 0 {
 		return -1, v, none
@@ -215,7 +221,8 @@ func (c *CT) changed() {
 	if len(c.trig) > 0 {
 		c.fire()
 	}
-	if c.reach != nil && c.sum() >= c.test {
+	if c.reach != nil && !c.told && c.sum() >= c.test {
+		c.told = true
 		c.ni.i.reached = append(c.ni.i.reached, c)
 	}
 	for k := 0; k < len(c.waiters); {

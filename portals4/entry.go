@@ -28,6 +28,7 @@ type entry struct {
 	userPtr any
 	active  int // operations whose data is on the way
 	headers int // unexpected headers of operations that it took
+	owes    int // its AUTO_UNLINK, to the queue of a flow-controlled portal table entry
 	next    *entry
 }
 
@@ -176,7 +177,7 @@ func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32
 	p.used++
 	pt.entries++
 	e.pt, e.mem, e.ct, e.uid, e.options = pt, newMemory(start, iov), ct, uid, o
-	e.local, e.minFree, e.cursor, e.auto, e.freeing = false, 0, 0, false, false
+	e.local, e.minFree, e.cursor, e.auto, e.freeing, e.owes = false, 0, 0, false, false, 0
 	if ct != nil {
 		ct.users++
 	}
@@ -315,6 +316,7 @@ func (e *entry) settled() {
 		e.auto = false
 		e.freeing = e.list == OverflowList
 		if tell {
+			pt.eq.owed -= e.owes
 			ev := pt.eq.slot()
 			*ev = Event{Type: EventAutoUnlink, PT: pt.index, List: e.list, UserPtr: e.userPtr, MatchBits: e.Bits}
 			pt.eq.posted()

@@ -16,7 +16,8 @@ type EQ struct {
 	tail     uint64 // events taken or lost
 	dropped  bool   // events were lost since the last one taken
 	freed    bool
-	reserved int // slots for the PT_DISABLED events of flow-controlled portal table entries, and for events of their operations under way
+	reserved int // slots for the PT_DISABLED events of flow-controlled portal table entries
+	owed     int // slots for the events of their operations whose data is on the way
 	users    int // portal table entries and memory descriptors
 	waiters  []*waiter
 	listener EQListener
@@ -66,7 +67,7 @@ func (ni *NI) EQAlloc(count int) (*EQ, error) {
 	return q, nil
 }
 
-// OnEvents has f called when events were posted by others than the caller of this package. One listener a queue.
+// OnEvents has f called when events were posted by others than the caller of this package, and soon when there are some. One listener a queue.
 func (q *EQ) OnEvents(f EQListener) error {
 	i, err := q.enter("PtlEQListen")
 	if err != nil {
@@ -74,6 +75,10 @@ func (q *EQ) OnEvents(f EQListener) error {
 	}
 	defer i.leave()
 	q.listener = f
+	if f != nil && q.head != q.tail && !q.told { // what came before
+		q.told = true
+		i.notify = append(i.notify, q)
+	}
 	return nil
 }
 
@@ -116,6 +121,9 @@ func (q *EQ) enter(op string) (*Interface, error) {
 
 // free is how many events fit without losing any.
 func (q *EQ) free() int { return len(q.ring) - int(q.head-q.tail) }
+
+// unreserved is how many fit beside those that flow control has to expect.
+func (q *EQ) unreserved() int { return q.free() - q.reserved - q.owed }
 
 // slot gives the next event to fill, all zero but for what the caller writes; done by posted.
 func (q *EQ) slot() *Event {
@@ -249,7 +257,13 @@ func EQPoll(qs []*EQ, timeout time.Duration, ev *Event) (which int, err error) {
 	if look() {
 		return which, err
 	}
-	if i.pass(); look() {
+	i.pass()
+	for _, q := range qs {
+		if q.freed { // by a listener
+			return -1, fail("PtlEQPoll", ErrInterrupted, "one of the %d queues was freed", len(qs))
+		}
+	}
+	if look() {
 		return which, err
 	}
 	if timeout == 0 {
@@ -296,6 +310,11 @@ func (i *Interface) putWaiter(w *waiter) {
 
 // wait is entered and left with the token.
 func (w *waiter) wait(timeout time.Duration) {
+	w.enlist(timeout)
+	w.i.engine.WaitLocked(&w.Completion)
+}
+
+func (w *waiter) enlist(timeout time.Duration) {
 	w.Reset()
 	for _, q := range w.qs {
 		q.waiters = append(q.waiters, w)
@@ -306,15 +325,13 @@ func (w *waiter) wait(timeout time.Duration) {
 	if timeout > 0 {
 		w.timer = w.i.engine.AddTimer(timeout, w)
 	}
-	w.i.engine.WaitLocked(&w.Completion)
-	if w.timer != nil && !w.expired {
-		w.i.engine.StopTimer(w.timer)
-	}
 }
 
-// over ends the wait.
+// over ends the wait. It is the one end: what was taken for the waiter stays its own, even if the time is over before it runs.
 func (w *waiter) over(err error) {
 	w.err = err
+	w.i.engine.StopTimer(w.timer)
+	w.timer = nil
 	for _, q := range w.qs {
 		q.waiters = without(q.waiters, w)
 	}

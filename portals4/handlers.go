@@ -43,7 +43,7 @@ func (h *helloHandler) Receive(peer int, hdr, payload []byte) {
 		return
 	}
 	w0, w1, tail, _, ok := split(hdr, payload)
-	if !ok || uint32(w0) != magic || uint16(w0>>32) != version || len(tail) < 4+nalNameMax || uint32(w1) != l.phys.NID || uint32(w1>>32) != l.phys.PID {
+	if !ok || l.greet || uint32(w0) != magic || uint16(w0>>32) != version || len(tail) < 4+nalNameMax || uint32(w1) != l.phys.NID || uint32(w1>>32) != l.phys.PID {
 		i.garbage(l, errHello)
 		return
 	}
@@ -89,7 +89,9 @@ func (i *Interface) inOrder(l *link, w0, w1 uint64, tail, data []byte) {
 	}
 	l.await++
 	if a.flags&hasAck != 0 {
-		i.plainAck(l, a.acked)
+		if i.plainAck(l, a.acked); l.dead != nil {
+			return
+		}
 	}
 	ni := i.nis[a.flavour]
 	a.l, a.uid, a.e, a.pt, a.h = l, l.uid, nil, nil, nil
@@ -154,7 +156,7 @@ func (h *responseHandler) Receive(peer int, hdr, payload []byte) {
 		return
 	}
 	o := i.ops.find(l, r.handle)
-	if o == nil || o.over || o.known || r.mlength > o.length || (r.kind == respDone || r.kind == respQuiet) != (o.kind == opPut || o.kind == opAtomic) {
+	if o == nil || o.over || o.known || r.mlength > o.length || !answers[r.kind][o.kind] {
 		i.garbage(l, unknown("a response to", r.handle))
 		return
 	}
@@ -180,6 +182,10 @@ func (h *responseHandler) Receive(peer int, hdr, payload []byte) {
 	}
 	i.settle()
 }
+
+// answers are the kinds of response that the operations may have.
+var answers = [respKinds][operations]bool{respDone: {opPut: true, opAtomic: true}, respQuiet: {opPut: true, opAtomic: true},
+	respData: {opGet: true, opFetch: true, opSwap: true}, respFollows: {opGet: true}, respReadable: {opGet: true}}
 
 // Receive implements btl.Handler.
 func (h *acksHandler) Receive(peer int, hdr, payload []byte) {
@@ -232,7 +238,7 @@ func (h *ctsHandler) Receive(peer int, hdr, payload []byte) {
 	i.settle()
 }
 
-// target is where a piece of a put's data goes.
+// bodyAt finds where a piece of a put's data goes.
 func (i *Interface) bodyAt(peer int, hdr []byte, n int) (*arrival, uint64, bool) {
 	l := i.from(peer)
 	if l == nil {

@@ -192,7 +192,9 @@ func (i *Interface) tell() {
 		}
 		i.notify = i.notify[:0]
 		for k := 0; k < len(i.reached); k++ {
-			if c := i.reached[k]; c.reach != nil && c.sum() >= c.test {
+			c := i.reached[k]
+			c.told = false
+			if c.reach != nil && c.sum() >= c.test {
 				f := c.reach
 				c.reach = nil
 				f.Reached(c)

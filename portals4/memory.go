@@ -24,8 +24,11 @@ func (m *memory) part(off, n uint64) ([]byte, bool) {
 	if m.iov == nil {
 		return m.base[off : off+n : off+n], true
 	}
+	if n == 0 {
+		return nil, true
+	}
 	for _, p := range m.iov {
-		if off < uint64(len(p)) || n == 0 {
+		if off < uint64(len(p)) {
 			if n > uint64(len(p))-off {
 				return nil, false
 			}
@@ -33,7 +36,7 @@ func (m *memory) part(off, n uint64) ([]byte, bool) {
 		}
 		off -= uint64(len(p))
 	}
-	return nil, n == 0
+	return nil, false
 }
 
 // at gives the piece that holds off, from there on, at most n bytes.

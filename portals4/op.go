@@ -113,8 +113,8 @@ func (i *Interface) opSent(o *op, err error) {
 		return
 	}
 	if o.kind != opGet && !o.sent {
-		o.sent = true
-		if !o.wait {
+		o.sent, o.source = true, nil // the program's memory again
+		if o.sendEnds() {
 			o.md.pending--
 		}
 		o.md.sent(o.userPtr, o.length, OK)
@@ -124,6 +124,27 @@ func (i *Interface) opSent(o *op, err error) {
 		i.ops.put(o)
 	case o.over:
 		i.answer(o)
+	}
+}
+
+// sendEnds reports whether SEND is the last event that md gets of the operation: then md can be released, though an answer may come.
+func (o *op) sendEnds() bool {
+	switch o.kind {
+	case opGet:
+		return false
+	case opPut, opAtomic:
+		return o.ack == NoAck
+	}
+	return o.into != o.md
+}
+
+// release ends the use of the memory descriptors.
+func (o *op) release() {
+	if !o.sent || !o.sendEnds() {
+		o.md.pending--
+	}
+	if o.into != nil && o.into != o.md {
+		o.into.pending--
 	}
 }
 
@@ -139,11 +160,8 @@ func (i *Interface) opDone(o *op, r result) {
 func (i *Interface) answer(o *op) {
 	i.unregister(o)
 	md, into, userPtr, n, r, kind, ack, sent := o.md, o.into, o.userPtr, o.length, o.res, o.kind, o.ack, o.sent
+	o.release()
 	i.ops.put(o)
-	md.pending--
-	if into != nil && into != md {
-		into.pending--
-	}
 	if !sent && kind != opGet {
 		md.sent(userPtr, n, OK)
 	}
@@ -164,11 +182,8 @@ func (i *Interface) answer(o *op) {
 func (i *Interface) undelivered(o *op) {
 	i.unregister(o)
 	md, into, userPtr, n, kind, ack, sent := o.md, o.into, o.userPtr, o.length, o.kind, o.ack, o.sent
+	o.release()
 	i.ops.put(o)
-	md.pending--
-	if into != nil && into != md {
-		into.pending--
-	}
 	r := result{fail: Undeliverable}
 	switch {
 	case kind == opGet:
@@ -236,7 +251,7 @@ func (m *move) step() {
 		t.Shared = m.l.Limits.MinShared > 0 && t.N >= m.l.Limits.MinShared
 		done, err := m.l.Get.Get(t)
 		switch {
-		case errors.Is(err, btl.ErrAgain):
+		case errors.Is(err, btl.ErrAgain) && m.l.dead == nil:
 			m.l.moves = append(m.l.moves, m)
 			m.l.wait()
 			return
@@ -274,7 +289,7 @@ func (o *op) moved(err error) {
 	i := l.i
 	failed := uint64(0)
 	switch {
-	case errors.Is(err, btl.ErrNotSupported):
+	case errors.Is(err, btl.ErrNotSupported) && l.dead == nil:
 		failed = finSend // let it come by REPLY
 	case err != nil:
 		failed = finLost

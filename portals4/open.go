@@ -72,17 +72,37 @@ func Open(cfg Config) (*Interface, error) {
 // end closes an interface of Open: what is under way gets its time.
 func (i *Interface) end() error {
 	deadline := time.Now().Add(quietTime)
-	for out := false; !out && time.Now().Before(deadline); {
-		i.engine.Lock()
-		i.engine.PollAll()
-		out = i.Quiet() && i.nals.Flush()
-		i.engine.Unlock()
-		if !out {
-			time.Sleep(50 * time.Microsecond)
+	until := func(done func() bool) {
+		for over := false; !over && time.Now().Before(deadline); {
+			i.engine.Lock()
+			i.engine.PollAll()
+			over = done()
+			i.engine.Unlock()
+			if !over {
+				time.Sleep(50 * time.Microsecond)
+			}
 		}
 	}
+	until(i.Quiet)
+	// Others may not be as far: until all are quiet, this process serves them. Only then it says BYE.
+	all := make(chan error, 1)
+	go func() { all <- i.env.Job.Fence() }()
+	deadline = deadline.Add(quietTime) // theirs, too
+	var err error
+	until(func() bool {
+		select {
+		case err = <-all:
+			all = nil
+		default:
+		}
+		return all == nil
+	})
+	if all != nil {
+		err = <-all
+	}
+	until(func() bool { return i.Quiet() && i.nals.Flush() })
 	// The last messages may lie in memory of a rank that is done: it must not go before all have read them.
-	err := i.env.Job.Fence()
+	err = errors.Join(err, i.env.Job.Fence())
 	i.engine.StopAsync()
 	i.engine.Lock()
 	err = errors.Join(err, i.shut())

@@ -162,7 +162,7 @@ func (pt *PT) idle() {
 func (q *EQ) stopAll() {
 	for _, pt := range q.ni.pts {
 		if pt != nil && pt.eq == q && pt.flow {
-			pt.stop(false)
+			pt.stop(false) // nothing, of one that has stopped
 		}
 	}
 }

@@ -1,0 +1,430 @@
+package portals4
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/rte"
+	"github.com/ompi-go/ompi-go/shm"
+)
+
+// corner is an interface whose only peer, rank 1, is played by the test: what it sends goes straight to the handlers, under the token.
+type corner struct {
+	*testing.T
+	*Interface
+	ni *NI
+	eq *EQ
+	l  *link
+}
+
+// inCorner runs f as rank 0 of two. The token is held, and held by the calls of f.
+func inCorner(t *testing.T, events int, f func(c *corner)) {
+	t.Helper()
+	together(t, 2, "local", func(i *Interface, rank int) error {
+		if rank != 0 {
+			return nil
+		}
+		i.engine.Lock()
+		defer i.engine.Unlock()
+		i.held = true
+		defer func() { i.held = false }()
+		ni, err := i.NI(Matching|Logical, AnyPID, nil)
+		if err != nil {
+			return err
+		}
+		if err := ni.SetJobMap(); err != nil {
+			return err
+		}
+		eq, err := ni.EQAlloc(events)
+		if err != nil {
+			return err
+		}
+		c := &corner{T: t, Interface: i, ni: ni, eq: eq, l: i.to(1)}
+		for !c.l.greet { // the last that the real peer says
+			i.engine.PollAll()
+			i.engine.Lend()
+		}
+		f(c)
+		if c.l.dead == nil { // what the played peer has left open ends now
+			i.failed(c.l, errors.New("the test is over"))
+		}
+		if i.ops.used != 0 || i.arrivals.used != 0 {
+			t.Errorf("%d operations and %d arrivals are left", i.ops.used, i.arrivals.used)
+		}
+		return nil
+	})
+}
+
+func (c *corner) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *corner) pt(o PTOptions) *PT {
+	c.Helper()
+	pt, err := c.ni.PTAlloc(o, c.eq, 4)
+	c.must(err)
+	return pt
+}
+
+func (c *corner) entry(pt *PT, n int, o EntryOptions, l List) Entry {
+	c.Helper()
+	e, err := pt.MEAppend(&ME{Start: make([]byte, n), UID: AnyUID, Options: o | EventLinkDisable, MatchID: AnyProcess, IgnoreBits: ^uint64(0)}, l, "entry")
+	c.must(err)
+	return e
+}
+
+func (c *corner) md(n int, o MDOptions) *MDHandle {
+	c.Helper()
+	md, err := c.ni.MDBind(&MD{Start: make([]byte, n), EQ: c.eq, Options: o})
+	c.must(err)
+	return md
+}
+
+// says has the peer send a message.
+func (c *corner) says(tag btl.Tag, w0, w1 uint64, rest ...byte) {
+	hdr := binary.LittleEndian.AppendUint64(nil, w0)
+	hdr = binary.LittleEndian.AppendUint64(hdr, w1)
+	c.nals.Dispatch.Handlers[tag].Receive(1, hdr, rest)
+}
+
+func (c *corner) asks(r request) {
+	r.number = c.l.await
+	w0, w1 := r.words()
+	c.says(tagRequest, w0, w1, append(r.appendTail(make([]byte, 0, headMax)), r.data...)...)
+}
+
+// announces is a put whose data follows when it is asked for.
+func (c *corner) announces(n uint64) {
+	c.asks(request{op: opPut, pt: 4, flags: hasLength | hasHandle, handle: 1, length: n})
+}
+
+// only is the operation under way.
+func (c *corner) only() *op {
+	c.Helper()
+	for _, o := range c.ops.all {
+		if o.live {
+			return o
+		}
+	}
+	c.Fatal("no operation is under way")
+	return nil
+}
+
+// events takes all that are there.
+func (c *corner) events() (kinds []Kind) {
+	var ev Event
+	for {
+		err := c.eq.Take(&ev)
+		if errors.Is(err, ErrEQEmpty) {
+			return kinds
+		}
+		if err != nil {
+			c.Errorf("after %v: %v", kinds, err)
+		}
+		kinds = append(kinds, ev.Type)
+	}
+}
+
+func (c *corner) want(kinds ...Kind) {
+	c.Helper()
+	if got := c.events(); fmt.Sprint(got) != fmt.Sprint(kinds) {
+		c.Errorf("events %v, want %v", got, kinds)
+	}
+}
+
+func (c *corner) trusted(yes bool) {
+	c.Helper()
+	if (c.l.dead == nil) != yes {
+		c.Errorf("the peer's link: %v", c.l.dead)
+	}
+}
+
+// TestEmptyPutBehindPiece: nothing, at an offset that lies behind the first piece of an iovec.
+func TestEmptyPutBehindPiece(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		pt := c.pt(0)
+		_, err := pt.MEAppend(&ME{Iovec: [][]byte{make([]byte, 4), make([]byte, 4)}, UID: AnyUID, Options: OpPut | EventLinkDisable, MatchID: AnyProcess}, PriorityList, nil)
+		c.must(err)
+		for _, off := range []uint64{0, 4, 6, 8, 9, ^uint64(0)} {
+			c.asks(request{op: opPut, pt: 4, flags: hasOffset, offset: off})
+			c.want(EventPut)
+		}
+		c.trusted(true)
+	})
+}
+
+// TestRequestOfLiar: a request that brings a wrong acknowledgement is not carried out.
+func TestRequestOfLiar(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		pt := c.pt(0)
+		c.entry(pt, 1<<16, OpPut|OpGet, PriorityList)
+		c.asks(request{op: opPut, pt: 4, flags: hasLength | hasHandle | hasAck, handle: 1, acked: 0xdead, length: 1 << 16})
+		c.trusted(false)
+		if pt.active != 0 {
+			t.Errorf("%d operations are under way", pt.active)
+		}
+		c.must(pt.Disable())
+	})
+}
+
+// TestQuietEntry: an entry that wants no PT_DISABLED gets none when the queue is full, either.
+func TestQuietEntry(t *testing.T) {
+	for _, o := range []EntryOptions{0, EventFlowCtrlDisable} {
+		inCorner(t, 4, func(c *corner) {
+			c.entry(c.pt(PTFlowCtrl), 8, OpPut|o, PriorityList)
+			for range 5 {
+				c.asks(request{op: opPut, pt: 4})
+			}
+			if want := []Kind{EventPut, EventPut, EventPut, EventPTDisabled}; o == 0 {
+				c.want(want...)
+			} else {
+				c.want(want[:3]...)
+			}
+		})
+	}
+}
+
+// TestQueueOwesEvents: operations whose data is on the way have their places in the queue of a flow-controlled portal table entry.
+func TestQueueOwesEvents(t *testing.T) {
+	for _, o := range []EntryOptions{0, UseOnce} {
+		inCorner(t, 8, func(c *corner) {
+			pt := c.pt(PTFlowCtrl)
+			for range 12 {
+				c.entry(pt, 100, OpPut|o, PriorityList)
+			}
+			for range 12 {
+				c.announces(100)
+			}
+			n := c.arrivals.used
+			for k := range n {
+				c.says(tagBody, uint64(c.arrivals.all[k].token()), 0, make([]byte, 100)...)
+			}
+			c.trusted(true)
+			kinds := c.events() // complains of lost ones
+			if want := map[EntryOptions]int{0: 7, UseOnce: 3}[o]; n != want || kinds[len(kinds)-1] != EventPTDisabled {
+				t.Errorf("%d operations were taken, want %d: events %v", n, want, kinds)
+			}
+			if c.eq.owed != 0 {
+				t.Errorf("%d events are owed", c.eq.owed)
+			}
+		})
+	}
+}
+
+// TestUnlinkOfWaiting: AUTO_UNLINK comes also where the data of an unexpected operation is on the way, whatever else is disabled.
+func TestUnlinkOfWaiting(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		pt := c.pt(0)
+		c.entry(pt, 1000, OpPut|EventCommDisable, OverflowList)
+		for _, waits := range []bool{false, true} {
+			c.announces(100)
+			body := func() { c.says(tagBody, uint64(c.arrivals.all[0].token()), 0, make([]byte, 100)...) }
+			if !waits {
+				body()
+			}
+			c.entry(pt, 100, OpPut|UseOnce|EventOverDisable, PriorityList)
+			if waits {
+				c.want()
+				body()
+			}
+			c.want(EventAutoUnlink)
+		}
+	})
+}
+
+// TestEventAtTimeout: an event that was taken for a waiter is its own although its time is over before it runs.
+func TestEventAtTimeout(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		w := c.newWaiter()
+		w.qs = append(w.qs, c.eq)
+		w.enlist(time.Nanosecond)
+		*c.eq.slot() = Event{Type: EventPut}
+		c.eq.posted()
+		time.Sleep(time.Millisecond)
+		c.engine.PollAll()
+		if !w.Done() || w.expired || w.ev.Type != EventPut {
+			t.Errorf("done %v, expired %v, event %v", w.Done(), w.expired, &w.ev)
+		}
+		c.putWaiter(w)
+	})
+}
+
+// TestFetchIsNotRead: what a fetching operation fetches comes with its response, and no other way: its payload may still be on its way out.
+func TestFetchIsNotRead(t *testing.T) {
+	for _, kind := range []uint8{respFollows, respReadable} {
+		inCorner(t, 16, func(c *corner) {
+			md := c.md(64, 0)
+			c.must(md.FetchAtomic(&Transfer{Length: 8, Target: Rank(1), PT: 1}, &Into{MD: md, Offset: 8}, Sum, Int64))
+			r := response{kind: kind, handle: c.only().handle(), mlength: 8}
+			w0, w1 := r.words()
+			c.says(tagResponse, w0, w1, r.appendTail(nil)...)
+			c.trusted(false)
+		})
+	}
+}
+
+// TestDataAskedTwice: the data of a put can be had once. Afterwards its memory is the program's.
+func TestDataAskedTwice(t *testing.T) {
+	for _, n := range []int{8, 50000} {
+		inCorner(t, 16, func(c *corner) {
+			md := c.md(n, 0)
+			c.must(md.Put(&Transfer{Length: uint64(n), Ack: Ack, Target: Rank(1), PT: 1}))
+			o := c.only()
+			if n > 8 {
+				c.says(tagCTS, 7|uint64(o.handle())<<32, uint64(n))
+				c.trusted(true)
+			}
+			if !o.sent {
+				t.Fatal("the data did not fit into the ring")
+			}
+			c.says(tagCTS, 8|uint64(o.handle())<<32, uint64(n))
+			c.trusted(false)
+		})
+	}
+}
+
+// TestTableFull: more operations than tokens are refused.
+func TestTableFull(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		c.entry(c.pt(0), 100, OpPut|OpGet, PriorityList)
+		all := c.arrivals.all
+		c.arrivals.all = make([]*arrival, indexMask+1)
+		c.announces(100)
+		if len(c.arrivals.all) > indexMask+1 || c.arrivals.used != 0 {
+			t.Errorf("%d of %d arrivals", c.arrivals.used, len(c.arrivals.all))
+		}
+		if v, err := c.ni.Status(DropCount); err != nil || v != 1 {
+			t.Errorf("dropped %d, %v", v, err)
+		}
+		c.arrivals.all = all
+		c.trusted(true)
+	})
+}
+
+// TestReleaseAfterSend: a memory descriptor whose last event is SEND can be released then, though the operation goes on.
+func TestReleaseAfterSend(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		md, into := c.md(8, 0), c.md(8, 0)
+		c.must(md.FetchAtomic(&Transfer{Length: 8, Target: Rank(1), PT: 1}, &Into{MD: into}, Sum, Int64))
+		c.want(EventSend)
+		c.must(md.Release())
+		if err := into.Release(); !errors.Is(err, ErrInUse) {
+			t.Errorf("released what is fetched into: %v", err)
+		}
+		r := response{kind: respData, handle: c.only().handle(), mlength: 8}
+		w0, w1 := r.words()
+		c.says(tagResponse, w0, w1, append(r.appendTail(nil), make([]byte, 8)...)...)
+		c.want(EventReply)
+		c.must(into.Release())
+		c.trusted(true)
+	})
+	inCorner(t, 16, func(c *corner) { // likewise when the peer dies
+		md, into := c.md(8, 0), c.md(8, 0)
+		c.must(md.FetchAtomic(&Transfer{Length: 8, Target: Rank(1), PT: 1}, &Into{MD: into}, Sum, Int64))
+		c.failed(c.l, errors.New("dead"))
+		c.want(EventSend, EventReply)
+		c.must(md.Release())
+		c.must(into.Release())
+		if md.pending != 0 || into.pending != 0 {
+			t.Errorf("pending %d and %d", md.pending, into.pending)
+		}
+	})
+}
+
+// TestReadEndsAfterLink: what is read when a link fails ends when the NAL gives it back, however it ends.
+func TestReadEndsAfterLink(t *testing.T) {
+	for _, err := range []error{nil, btl.ErrNotSupported, errors.New("lost")} {
+		inCorner(t, 16, func(c *corner) {
+			pt := c.pt(0)
+			c.entry(pt, 100, OpPut, PriorityList)
+			c.announces(100)
+			a := c.arrivals.all[0]
+			a.move.l, a.move.on = c.l, true // as if it were read
+			c.failed(c.l, errors.New("dead"))
+			if pt.active != 1 {
+				t.Fatal("ended while the memory is written")
+			}
+			a.move.end(err)
+			if pt.active != 0 {
+				t.Error("never ends")
+			}
+		})
+	}
+}
+
+// TestSecondGreeting: who has said who he is does not say otherwise.
+func TestSecondGreeting(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		p := c.physical(1)
+		c.says(tagHello, uint64(magic)|uint64(version)<<32, uint64(p.NID)|uint64(p.PID)<<32, make([]byte, 16)...)
+		c.trusted(false)
+	})
+}
+
+// TestCloseServesPeers: a process that closes its interface without an agent still answers those that are not as far.
+func TestCloseServesPeers(t *testing.T) {
+	for _, nal := range []string{"local", "tcp"} {
+		hub, mem := rte.NewHub(2), shm.NewHub(2)
+		done := make(chan error, 2)
+		start := time.Now()
+		for r := range 2 {
+			go func() { done <- closeLate(hub.Job(r), mem, nal) }()
+		}
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if d := time.Since(start); d > quietTime/2 {
+			t.Errorf("%s: closing took %v", nal, d)
+		}
+	}
+}
+
+func closeLate(job rte.Job, mem *shm.Hub, nal string) error {
+	reg, err := mca.NewRegistry()
+	if err != nil {
+		return err
+	}
+	var in mca.Input
+	for name, v := range map[string]string{"portals4_nal": nal, "portals4_application_bypass": "false"} {
+		in.Settings = append(in.Settings, mca.Setting{Name: name, Value: v, Layer: mca.LayerAPI, Where: "test"})
+	}
+	params, err := mca.Load(reg, in)
+	if err != nil {
+		return err
+	}
+	i, err := Open(Config{Job: job, Registry: reg, Params: params, Hub: mem})
+	if err != nil || job.Rank() == 1 {
+		return errors.Join(err, i.Close())
+	}
+	time.Sleep(20 * time.Millisecond) // the other closes meanwhile; if not, nothing is tested
+	ni, err := i.NI(Matching|PhysicalAddresses, AnyPID, nil)
+	if err != nil {
+		return err
+	}
+	eq, err := ni.EQAlloc(4)
+	if err != nil {
+		return err
+	}
+	md, err := ni.MDBind(&MD{Start: make([]byte, 8), EQ: eq})
+	if err != nil {
+		return err
+	}
+	err = md.Put(&Transfer{Length: 8, Ack: Ack, Target: ni.ProcessOf(1)})
+	var ev Event
+	for _, k := range []Kind{EventSend, EventAck} {
+		if _, e := EQPoll([]*EQ{eq}, quietTime/2, &ev); e != nil || ev.Type != k {
+			err = errors.Join(err, fmt.Errorf("want %v: %v, %w", k, &ev, e))
+		}
+	}
+	return errors.Join(err, i.Close())
+}
