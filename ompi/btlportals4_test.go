@@ -22,6 +22,8 @@ var overPortals4 = map[string][]string{
 		"btl_portals4_eager_limit", "1k", "btl_portals4_recv_md_num", "3", "btl_portals4_recv_md_size", "4k", "btl_portals4_free_list_max_num", "4",
 		"pml_ob1_unexpected_bytes", "1"},
 	"several": {"btl", "self,portals4", "btl_portals4_max_btls", "3", "pml_ob1_protocol", "rndv"},
+	"two":     {"btl", "self,portals4", "btl_portals4_max_btls", "2"},
+	"udp":     {"btl", "self,portals4", "portals4_nal", "udp"},
 	"tcp":     {"btl", "self,portals4", "portals4_nal", "tcp"},
 	"beside":  {"btl", "self,sm,portals4", "btl_portals4_exclusivity", "65535"},
 	"latest":  {"btl", "self,tcp,portals4", "btl_portals4_latency", "1000"},
@@ -31,6 +33,9 @@ var overPortals4 = map[string][]string{
 // goroutines and in processes.
 func TestPortals4BTL(t *testing.T) {
 	p := program{seed: 11, steps: 12}
+	if raceEnabled {
+		p.steps = 5
+	}
 	digest := func(t *testing.T, params []string) uint64 {
 		var opts []ompi.Option
 		for i := 0; i < len(params); i += 2 {

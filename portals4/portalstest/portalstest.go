@@ -24,6 +24,8 @@ type World struct {
 	Size int
 	// Open makes connected interfaces, one a rank, which end with the test.
 	Open func(t *testing.T) []*portals4.Interface
+	// Brief leaves two of the four flavours out, as -short does: those that pair matching with physical addresses, and list entries with logical ones.
+	Brief bool
 }
 
 // flavour is one of the four kinds of network interface.
@@ -70,6 +72,9 @@ func Run(t *testing.T, w World) {
 			t.Fatalf("the world has %d interfaces, want %d", len(ifs), w.Size)
 		}
 		for _, f := range flavours {
+			if (w.Brief || testing.Short()) && f.matching != f.logical {
+				continue
+			}
 			t.Run(f.name, func(t *testing.T) {
 				for _, c := range cases() {
 					if c.kind == matching && !f.matching || c.kind == peers && w.Size < 3 {
