@@ -54,7 +54,7 @@ func (e *explanation) check(reg *mca.Registry) error {
 	}
 	c, _ := reg.Component("pml", e.target.component)
 	if _, ok := c.(pml.Explainer); !ok {
-		return fmt.Errorf("pml %s cannot explain what it would do", e.target.component)
+		return fmt.Errorf("pml %s cannot explain what it would do (pml ob1 can; the protocols of pml cm are in docs/portals4-mtl.md)", e.target.component)
 	}
 	return nil
 }

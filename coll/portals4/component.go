@@ -18,10 +18,10 @@ type component struct{}
 // Options are the parameters coll_portals4_*. All ranks must have the same values.
 type Options struct {
 	Priority int   `mca:"priority" default:"37" min:"0" max:"100" level:"6" help:"priority of the component; each operation is taken from the component of the highest. The default is between nbc and sm: within a host that shares memory, blocking operations meet on sm's board"`
-	Radix    int   `mca:"radix" default:"4" min:"1" max:"64" level:"6" help:"children of a rank in the tree of a communicator"`
-	Slots    int   `mca:"slots" default:"4" min:"1" max:"64" level:"6" help:"rounds that a communicator can have under way; more segments of large data travel at a time, for more memory"`
-	Segment  int64 `mca:"segment" default:"8k" min:"64" max:"1m" level:"6" unit:"bytes" help:"size of the pieces in which data travels. A rank has room for two of them and one more for each child, for each slot of each communicator"`
-	MaxData  int64 `mca:"max_data" default:"64k" min:"0" max:"1g" level:"6" unit:"bytes" help:"largest data of bcast and allreduce served here; larger data goes to the next component"`
+	Radix    int   `mca:"radix" default:"4" min:"1" max:"64" level:"6" help:"children of a rank in the tree of a communicator; must be the same in all ranks"`
+	Slots    int   `mca:"slots" default:"4" min:"1" max:"64" level:"6" help:"rounds that a communicator can have under way; more segments of large data travel at a time, for more memory; must be the same in all ranks"`
+	Segment  int64 `mca:"segment" default:"8k" min:"64" max:"1m" level:"6" unit:"bytes" help:"size of the pieces in which data travels. A rank has room for two of them and one more for each child, for each slot of each communicator; must be the same in all ranks"`
+	MaxData  int64 `mca:"max_data" default:"64k" min:"0" max:"1g" level:"6" unit:"bytes" help:"largest data of bcast and allreduce served here; larger data goes to the next component; must be the same in all ranks"`
 }
 
 func (component) Framework() string { return "coll" }
