@@ -86,6 +86,8 @@ type peer struct {
 	refused       int    // recoveries in a row in which it refused something
 	round         uint64 // the last of them
 	delayed       bool   // its queue waits for the timer
+	flying        int    // puts of messages to it
+	window        int    // how many there may be, when it has refused some; grows with each that it takes. 0: no limit
 
 	account
 }

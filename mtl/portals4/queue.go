@@ -66,7 +66,7 @@ func (m *module) pump() int {
 	for p := list.head; p != nil; {
 		next := p.next
 		p.next, p.in = nil, false
-		for s := p.q.head; s != nil && m.slots > 0 && !p.delayed && m.rec.state == recIdle && m.credit.may(m, p); s = p.q.head {
+		for s := p.q.head; s != nil && m.slots > 0 && p.ready() && m.rec.state == recIdle && m.credit.may(m, p); s = p.q.head {
 			m.dequeue(s)
 			m.launch(s)
 			n++

@@ -22,7 +22,8 @@ import (
 // is lost. Receives and gets go on all the time.
 //
 // Messages that come again are announced, if they are short, as long ones are: the receiver needs no block for them. A peer that
-// refuses again and again is left alone for a while that doubles.
+// refuses again and again is left alone for a while that doubles. To a peer that has refused some, a sender has fewer under way, as few as
+// one, and more again with each that is taken: all of a full queue sent again for the few that find room would be refused again, and again.
 type recovery struct {
 	tree     tree
 	state    recState
@@ -76,6 +77,10 @@ func (m *module) refused(s *sendReq) {
 		p.round = round
 		p.refused++
 		p.penalty = min(max(2*p.penalty, leastPoor), mostPoor)
+		if p.window == 0 {
+			p.window = m.opt.SendSlots
+		}
+		p.window = max(p.window/4, 1)
 	}
 	p.poor = p.penalty
 	m.enqueue(s)
@@ -97,6 +102,9 @@ func (m *module) recover() int {
 	m.enter()
 	return 1
 }
+
+// ready reports whether another message to p may be under way.
+func (p *peer) ready() bool { return !p.delayed && (p.window == 0 || p.flying < p.window) }
 
 func (m *module) enter() {
 	if err := m.rec.tree.enter(m); err != nil {

@@ -59,7 +59,7 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 
 // clear reports whether a message to p may go now.
 func (m *module) clear(p *peer) bool {
-	return m.slots > 0 && p.q.head == nil && m.rec.state == recIdle && !p.delayed
+	return m.slots > 0 && p.q.head == nil && m.rec.state == recIdle && p.ready()
 }
 
 // Send implements mtl.Module.
@@ -222,12 +222,14 @@ func (m *module) launch(s *sendReq) {
 		MatchBits: s.bits | s.proto<<protoShift, HdrData: s.hdr(), UserPtr: s}
 	m.slots--
 	m.flying++
+	p.flying++
 	s.flying = true
 	err := m.md.Put(t)
 	t.Mem = nil // it lives no longer by this
 	if err != nil {
 		m.slots++
 		m.flying--
+		p.flying--
 		s.flying = false
 		m.endSend(s, interfaceError("PtlPut", err))
 		return
@@ -246,6 +248,7 @@ func interfaceError(op string, err error) *core.Error {
 func (m *module) acked(s *sendReq, ev *ptl.Event) {
 	m.slots++
 	m.flying--
+	s.p.flying--
 	s.flying = false
 	if s.over {
 		m.freeSend(s)
@@ -267,6 +270,9 @@ func (m *module) acked(s *sendReq, ev *ptl.Event) {
 	if !s.come {
 		s.come = true
 		s.x.open--
+	}
+	if s.p.window > 0 {
+		s.p.window++
 	}
 	if s.p.refused != 0 {
 		s.p.refused, s.p.penalty = 0, 0
