@@ -463,7 +463,7 @@ func (i *Interface) sendResponse(r *response, l *link, data []byte) bool {
 	}
 	copy(i.scratch[len(b):], data)
 	w0, w1 := r.words()
-	return l.Inline.SendInline(tagResponse, w0, w1, unsafe.Pointer(&i.scratch), all)
+	return l.inline(tagResponse, w0, w1, all)
 }
 
 // sendResponseLater sends a response without data.

@@ -428,3 +428,70 @@ func closeLate(job rte.Job, mem *shm.Hub, nal string) error {
 	}
 	return errors.Join(err, i.Close())
 }
+
+// slowEnd is an endpoint that is done with a message when the next one comes, and tells so in the middle of that.
+type slowEnd struct{ has *btl.Frag }
+
+func (s *slowEnd) Send(f *btl.Frag) (bool, error) {
+	last := s.has
+	s.has = f
+	if last != nil {
+		last.Owner.FragDone(last, nil)
+	}
+	return false, nil
+}
+
+// strict is a listener that is not called while its owner is in a call.
+type strict struct {
+	t    *testing.T
+	busy bool
+	seen int
+}
+
+func (s *strict) Events(q *EQ) {
+	if s.busy {
+		s.t.Error("a listener is called in the middle of a call of its owner's")
+	}
+	var ev Event
+	for q.Take(&ev) == nil {
+		s.seen++
+	}
+}
+
+// TestNALTellsInCall: what a NAL tells in the middle of a call waits for the end of that: listeners, and triggered operations, which may need what
+// the call is at.
+func TestNALTellsInCall(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		slow := new(slowEnd)
+		c.l.Send, c.l.MaxInline = slow, 0
+		hears := &strict{t: t, busy: true}
+		c.must(c.eq.OnEvents(hears))
+		ct, err := c.ni.CTAlloc()
+		c.must(err)
+		pt := c.pt(0)
+		mem := make([]byte, 8)
+		_, err = pt.MEAppend(&ME{Start: mem, UID: AnyUID, Options: OpPut | OpGet | EventCommDisable | EventLinkDisable, MatchID: AnyProcess}, PriorityList, nil)
+		c.must(err)
+		_, err = pt.MEAppend(&ME{Start: make([]byte, 8), UID: AnyUID, Options: OpPut | EventLinkDisable, MatchID: AnyProcess, MatchBits: 5}, PriorityList, nil)
+		c.must(err)
+		md, err := c.ni.MDBind(&MD{Start: make([]byte, 64), EQ: c.eq, CT: ct, Options: MDEventCTSend | MDEventSendDisable})
+		c.must(err)
+		c.must(md.TriggeredPut(&Transfer{Length: 8, Target: Rank(0), PT: 4, MatchBits: 5}, ct, 1))
+		for range 2 {
+			c.must(md.Put(&Transfer{Length: 8, Target: Rank(1), PT: 4}))
+		}
+		hears.busy = false
+		// The response to this ends the second put: a count, in the middle of the handling of a request.
+		c.asks(request{op: opFetch, pt: 4, flags: hasHandle, handle: 1, atomic: Sum, typ: Uint64, data: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+		if v, _ := ct.Get(); v.Success != 3 || mem[0] != 1 {
+			t.Errorf("counted %+v, memory %v", v, mem)
+		}
+		c.trusted(true)
+		c.Poll()
+		if hears.seen != 1 { // the PUT of the triggered one
+			t.Errorf("heard of %d events", hears.seen)
+		}
+		c.failed(c.l, errors.New("dead"))
+		slow.has.Owner.FragDone(slow.has, errors.New("dead"))
+	})
+}

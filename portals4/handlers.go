@@ -394,6 +394,9 @@ func (h *finHandler) Receive(peer int, hdr, payload []byte) {
 // Failed implements nal.Listener.
 func (l *listener) Failed(p *core.Proc, cause error) {
 	i := (*Interface)(l)
+	if i.closed {
+		return
+	}
 	at := i.links[p.Rank]
 	if at == nil { // nothing was under way; it stays unreachable
 		at = &link{i: i, proc: p, phys: i.physical(p.Rank)}
@@ -418,8 +421,14 @@ func (i *Interface) failed(l *link, cause error) {
 	if l.dead != nil {
 		return
 	}
-	l.dead = cause
 	i.counts.failures++
+	i.drop(l, cause)
+	i.failures = append(i.failures, failure{l.proc, cause})
+}
+
+// drop is the end of a link, and of what is under way on it.
+func (i *Interface) drop(l *link, cause error) {
+	l.dead = cause
 	l.early, l.held, l.nacks = nil, 0, 0
 	for _, m := range l.moves { // these wait for room; what the NAL has it gives back, and that ends then
 		m.on = false
@@ -443,7 +452,6 @@ func (i *Interface) failed(l *link, cause error) {
 			i.ended(a, Undeliverable)
 		}
 	}
-	i.failures = append(i.failures, failure{l.proc, cause})
 }
 
 // forget makes silent what is under way of an NI that is closed. It still ends as its peers expect it; what is fetched goes nowhere.

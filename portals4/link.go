@@ -175,11 +175,22 @@ func (l *link) wait() {
 	}
 }
 
+// inline offers the NAL n bytes of i.scratch as a message; false: there was no room.
+func (l *link) inline(tag btl.Tag, w0, w1 uint64, n int) bool {
+	i := l.i
+	i.inside++
+	ok := l.Inline.SendInline(tag, w0, w1, unsafe.Pointer(&i.scratch), n)
+	i.inside--
+	return ok
+}
+
 // offer gives o to the NAL; false: there was no room.
 func (i *Interface) offer(o *out) bool {
 	l := o.l
 	l.sending++
+	i.inside++
 	done, err := l.Send.Send(&o.Frag)
+	i.inside--
 	switch {
 	case errors.Is(err, btl.ErrAgain):
 		l.sending--
@@ -401,7 +412,7 @@ func (i *Interface) sendAcks(l *link) {
 	for _, h := range l.acks[:n] {
 		buf = binary.LittleEndian.AppendUint32(buf, h)
 	}
-	if l.head == nil && len(buf) <= l.MaxInline && l.Inline.SendInline(tagAcks, 0, 0, unsafe.Pointer(&i.scratch), len(buf)) {
+	if l.head == nil && len(buf) <= l.MaxInline && l.inline(tagAcks, 0, 0, len(buf)) {
 		return
 	}
 	o := i.newOut(l, tagAcks, 0, 0)

@@ -249,7 +249,9 @@ func (m *move) step() {
 		t := &m.Transfer
 		t.Owner, t.Local, t.N, t.Remote, t.Off = m, unsafe.Pointer(unsafe.SliceData(b)), int64(len(b)), m.remote, int64(m.at)
 		t.Shared = m.l.Limits.MinShared > 0 && t.N >= m.l.Limits.MinShared
+		m.l.i.inside++
 		done, err := m.l.Get.Get(t)
+		m.l.i.inside--
 		switch {
 		case errors.Is(err, btl.ErrAgain) && m.l.dead == nil:
 			m.l.moves = append(m.l.moves, m)
