@@ -1,6 +1,10 @@
 package btl
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/ompi-go/ompi-go/core"
+)
 
 // Service is something that several components of an instance share, such as its Portals interface. Whoever asks first has it opened, the
 // instance ends it after its modules. All methods are called with the token held.
@@ -10,6 +14,10 @@ type Service interface {
 	Flush() bool
 	Close() error
 }
+
+// Meeter is an optional ability of a Service that answers processes by which it is spoken to. Meet has it look up what it needs for that, which it
+// cannot while the job is in a Fence. The token is held.
+type Meeter interface{ Meet(p *core.Proc) }
 
 // Services are those of an instance, by key.
 type Services struct {

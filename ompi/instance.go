@@ -414,6 +414,7 @@ func (i *Instance) finalize() error {
 // collective that others are still in: it serves them until the launcher says that all have come. What it has left to send
 // then, nobody wants.
 func (i *Instance) finishWithoutDead() error {
+	i.meetLiving()
 	all := make(chan error, 1)
 	go func() { all <- i.job.Fence() }()
 	for {
@@ -425,6 +426,21 @@ func (i *Instance) finishWithoutDead() error {
 			i.flush(time.Now().Add(flushTime))
 			return err
 		case <-time.After(50 * time.Microsecond):
+		}
+	}
+}
+
+// meetLiving has what serves others look them up as long as the job answers.
+func (i *Instance) meetLiving() {
+	i.engine.Lock()
+	defer i.engine.Unlock()
+	for _, s := range i.services.All() {
+		if m, ok := s.(btl.Meeter); ok {
+			for _, p := range i.procs {
+				if p.Failed() == nil {
+					m.Meet(p)
+				}
+			}
 		}
 	}
 }

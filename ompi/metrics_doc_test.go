@@ -30,9 +30,10 @@ func inside(t *testing.T, f func(i *Instance), opts ...Option) {
 func TestMetricsDoc(t *testing.T) {
 	const file, begin, end = "../docs/metrics.md", "<!-- counters: begin -->\n", "<!-- counters: end -->\n"
 	var sources []metrics.Source
-	for _, transports := range []string{"self,sm", "self,tcp", "self,udp", "self,unimem"} { // in one process, tcp stands back where there is sm
-		inside(t, func(i *Instance) { sources = append(sources, i.sources()...) }, WithParam("btl", transports))
+	for _, transports := range []string{"self,sm", "self,tcp", "self,udp", "self,unimem", "self,portals4"} { // in one process, tcp stands back where there is sm
+		inside(t, func(i *Instance) { sources = append(sources, i.sources()...) }, WithParam("pml", "ob1"), WithParam("btl", transports))
 	}
+	inside(t, func(i *Instance) { sources = append(sources, i.sources()...) }, WithParam("pml", "cm"))
 	descs, err := metrics.Describe(sources...)
 	if err != nil {
 		t.Fatal(err)

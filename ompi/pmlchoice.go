@@ -80,13 +80,13 @@ func (i *Instance) agreeOnPML() error {
 	if err != nil {
 		return err
 	}
-	if err := mine.fits(first, i.job.Rank()); err != nil {
+	if err := mine.fits(first); err != nil {
 		return err
 	}
 	if l, ok := i.pml.(pml.Limiter); ok {
 		l.Limit(int(first.maxTag), first.maxContext)
 	} else if mine != first {
-		return core.NewError(ErrOther, "rank 0's limits are lower: %v; rank %d has %v, and pml %s cannot lower its own", first, i.job.Rank(), mine, i.pml.Name())
+		return core.NewError(ErrOther, "rank 0's limits are lower: %v; this rank has %v, and pml %s cannot lower its own", first, mine, i.pml.Name())
 	}
 	return nil
 }
@@ -110,13 +110,14 @@ func (c pmlChoice) String() string {
 	return fmt.Sprintf("%s, with tags to %d and contexts to %d", c.words, c.maxTag, c.maxContext)
 }
 
-// fits says why a rank with this choice cannot be in a job whose rank 0 has chosen first.
-func (c pmlChoice) fits(first pmlChoice, rank int) error {
+// fits says why a rank with this choice cannot be in a job whose rank 0 has chosen first. The error does not name the rank, so that a launcher
+// can report those of all such ranks as one.
+func (c pmlChoice) fits(first pmlChoice) error {
 	switch {
 	case c.words != first.words:
-		return core.NewError(ErrOther, "the ranks have chosen different transports: rank 0 uses %s, rank %d uses %s; set the parameters pml, mtl and theirs alike in all ranks", first.words, rank, c.words)
+		return core.NewError(ErrOther, "the ranks have chosen different transports: rank 0 uses %s, this one %s; set the parameters pml, mtl and theirs alike in all ranks", first.words, c.words)
 	case c.maxTag < first.maxTag || c.maxContext < first.maxContext:
-		return core.NewError(ErrOther, "the limits of rank %d are lower than rank 0's: rank 0 uses %v, rank %d uses %v; set the parameters of both alike", rank, first, rank, c)
+		return core.NewError(ErrOther, "the limits of this rank are lower than rank 0's: rank 0 uses %v, this one %v; set the parameters of both alike", first, c)
 	}
 	return nil
 }

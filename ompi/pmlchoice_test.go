@@ -80,10 +80,10 @@ func TestPMLChoice(t *testing.T) {
 		want        []string // in the error of the other ranks; nil: none
 	}{
 		{"alike", overLoop(l), overLoop(l), nil},
-		{"ob1 and cm", overOb1(l), overLoop(l), []string{"rank 0 uses pml ob1, rank 2 uses pml cm over mtl loop;", "parameters pml, mtl"}},
-		{"cm and ob1", overLoop(l), overOb1(l), []string{"rank 0 uses pml cm over mtl loop, rank 2 uses pml ob1;"}},
+		{"ob1 and cm", overOb1(l), overLoop(l), []string{"rank 0 uses pml ob1, this one pml cm over mtl loop;", "parameters pml, mtl"}},
+		{"cm and ob1", overLoop(l), overOb1(l), []string{"rank 0 uses pml cm over mtl loop, this one pml ob1;"}},
 		{"rank 0 has the least limits", lessAtZero, lessAtZero, nil},
-		{"rank 0 has more than the least", lessAtTwo, lessAtTwo, []string{"limits of rank 2 are lower than rank 0's", "tags to 1073741823", "tags to 40000"}},
+		{"rank 0 has more than the least", lessAtTwo, lessAtTwo, []string{"limits of this rank are lower than rank 0's", "tags to 1073741823", "tags to 40000"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			// Rank 1 has what rank 0 has.

@@ -29,12 +29,16 @@ var roles = map[string]func(world *ompi.Comm) error{
 	"collectives-failed": collectivesFailedRank,
 	"flood":              floodRank,
 	"deep":               deepRank,
+	"choice":             choiceRank,
 }
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
 		if role == "mismatch" && os.Getenv("PMI_RANK") == "1" {
 			os.Setenv("OMPI_MCA_pml_ob1_checksum", "true")
+		}
+		if role == "choice" {
+			setChoice(os.Getenv("PMI_RANK"))
 		}
 		ompi.Main(roles[role])
 		os.Exit(0)

@@ -29,7 +29,7 @@ func TestCvars(t *testing.T) {
 				settable = append(settable, v.Name)
 			}
 		}
-		want := "btl_self_eager_limit btl_sm_eager_limit btl_tcp_eager_limit mpi_sleep_after pml_ob1_send_pipeline_depth pml_ob1_recv_pipeline_depth pml_ob1_protocol"
+		want := "btl_portals4_eager_limit btl_self_eager_limit btl_sm_eager_limit btl_tcp_eager_limit btl_udp_eager_limit mpi_sleep_after pml_ob1_send_pipeline_depth pml_ob1_recv_pipeline_depth pml_ob1_protocol"
 		m.that(strings.Join(settable, " ") == want, "settable: %s", settable)
 
 		for _, bad := range []struct{ name, value, text string }{

@@ -130,6 +130,7 @@ func TestTraceOfMessages(t *testing.T) {
 // TestTraceOfManyMessages: arrows keep their names apart when communicators come and go; nothing is recorded
 // of the library's own messages unless that is asked for.
 func TestTraceOfManyMessages(t *testing.T) {
+	aboutOb1(t)
 	const many = 300
 	body := func(w *ompi.Comm) error {
 		for range 2 {
@@ -183,6 +184,7 @@ func TestTraceOfManyMessages(t *testing.T) {
 
 // TestTraceOfFailures: a receive that is cancelled, one that is too short, and one that nobody serves.
 func TestTraceOfFailures(t *testing.T) {
+	aboutOb1(t)
 	f := traceOf(t, 1, func(w *ompi.Comm) error {
 		x := make([]byte, 8)
 		r := w.Irecv(ompi.Slice(x), 0, 1)

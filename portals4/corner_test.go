@@ -240,23 +240,6 @@ func TestUnlinkOfWaiting(t *testing.T) {
 	})
 }
 
-// TestEventAtTimeout: an event that was taken for a waiter is its own although its time is over before it runs.
-func TestEventAtTimeout(t *testing.T) {
-	inCorner(t, 16, func(c *corner) {
-		w := c.newWaiter()
-		w.qs = append(w.qs, c.eq)
-		w.enlist(time.Nanosecond)
-		*c.eq.slot() = Event{Type: EventPut}
-		c.eq.posted()
-		time.Sleep(time.Millisecond)
-		c.engine.PollAll()
-		if !w.Done() || w.expired || w.ev.Type != EventPut {
-			t.Errorf("done %v, expired %v, event %v", w.Done(), w.expired, &w.ev)
-		}
-		c.putWaiter(w)
-	})
-}
-
 // TestFetchIsNotRead: what a fetching operation fetches comes with its response, and no other way: its payload may still be on its way out.
 func TestFetchIsNotRead(t *testing.T) {
 	for _, kind := range []uint8{respFollows, respReadable} {

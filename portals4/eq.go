@@ -38,7 +38,6 @@ type waiter struct {
 	cs      []*CT
 	tests   []uint64
 	which   int
-	ev      Event
 	ct      CTEvent
 	err     error
 	expired bool
@@ -145,7 +144,7 @@ func (q *EQ) posted() {
 				w.which = k
 			}
 		}
-		w.over(q.take(&w.ev))
+		w.over(nil) // it takes the event when it has woken, if nobody has by then
 		return
 	}
 	if q.listener != nil && !q.told {
@@ -215,15 +214,17 @@ func (q *EQ) Wait(ev *Event) error {
 		return err
 	}
 	defer i.leave()
-	if q.head != q.tail {
-		return q.take(ev)
+	for q.head == q.tail {
+		w := i.newWaiter()
+		w.qs = append(w.qs, q)
+		w.wait(-1)
+		err := w.err
+		i.putWaiter(w)
+		if err != nil {
+			return err
+		}
 	}
-	w := i.newWaiter()
-	w.qs = append(w.qs, q)
-	w.wait(-1)
-	*ev, err = w.ev, w.err
-	i.putWaiter(w)
-	return err
+	return q.take(ev)
 }
 
 // EQPoll waits until one of the queues has an event, which it takes, or timeout is over (0: looks once; negative: for ever). which is the queue's
@@ -247,7 +248,7 @@ func EQPoll(qs []*EQ, timeout time.Duration, ev *Event) (which int, err error) {
 			which = (k + int(i.robin)) % len(qs)
 			if qs[which].head != qs[which].tail {
 				i.robin++
-				err = qs[which].take(ev)
+				err = qs[which].take(ev) // or ErrEQDropped
 				return true
 			}
 		}
@@ -268,15 +269,26 @@ func EQPoll(qs []*EQ, timeout time.Duration, ev *Event) (which int, err error) {
 	if timeout == 0 {
 		return -1, errEmpty
 	}
-	w := i.newWaiter()
-	w.qs = append(w.qs, qs...)
-	w.wait(timeout)
-	*ev, which, err = w.ev, w.which, w.err
-	if w.expired {
-		which, err = -1, errEmpty
+	end := time.Now().Add(timeout)
+	for {
+		w := i.newWaiter()
+		w.qs = append(w.qs, qs...)
+		w.wait(timeout)
+		interrupted, expired := w.err, w.expired
+		i.putWaiter(w)
+		if interrupted != nil {
+			return -1, interrupted
+		}
+		if look() {
+			return which, err
+		}
+		if expired {
+			return -1, errEmpty
+		}
+		if timeout > 0 { // another has taken the event
+			timeout = max(time.Until(end), 1)
+		}
 	}
-	i.putWaiter(w)
-	return which, err
 }
 
 func (i *Interface) newWaiter() *waiter {
@@ -292,7 +304,7 @@ func (i *Interface) putWaiter(w *waiter) {
 	clear(w.qs)
 	clear(w.cs)
 	w.qs, w.cs, w.tests = w.qs[:0], w.cs[:0], w.tests[:0]
-	w.ev, w.err, w.expired, w.timer = Event{}, nil, false, nil
+	w.err, w.expired, w.timer = nil, false, nil
 	i.idle = append(i.idle, w)
 }
 

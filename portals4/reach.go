@@ -10,3 +10,10 @@ func (i *Interface) Reaches(p *core.Proc) error {
 	}
 	return i.to(p.Rank).dead
 }
+
+// Meet implements btl.Meeter: whoever speaks to this process gets an answer.
+func (s service) Meet(p *core.Proc) {
+	if p.Rank != s.i.rank {
+		s.i.to(p.Rank)
+	}
+}

@@ -114,7 +114,7 @@ func commsRole(world *ompi.Comm, _ []string) error {
 }
 
 func TestCommunicators(t *testing.T) {
-	for _, btl := range []string{"self,sm", "self,tcp", "self,sm,tcp -x GOMAXPROCS=1"} {
+	for _, btl := range []string{"self,sm", "self,tcp", "self,portals4", "self,sm,tcp -x GOMAXPROCS=1"} {
 		mpirun(t, "-n 4 --mca btl "+btl, "comms").Run(0, `^communicators of 4$`)
 	}
 	mpirun(t, "-n 7", "comms").Run(0, `^communicators of 7$`)

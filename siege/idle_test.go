@@ -49,7 +49,7 @@ func idleRole(world *ompi.Comm, args []string) error {
 
 // TestIdle: a rank that waits for seconds costs next to nothing. It is below 1 % on a quiet machine.
 func TestIdle(t *testing.T) {
-	for _, words := range []string{"-n 2 --mca btl self,sm", "-n 2 --mca btl self,tcp", "-n 4 --mca btl self,sm", "-n 2 -x GOMAXPROCS=1 --mca btl self,sm,tcp"} {
+	for _, words := range []string{"-n 2 --mca btl self,sm", "-n 2 --mca btl self,tcp", "-n 4 --mca btl self,sm", "-n 2 -x GOMAXPROCS=1 --mca btl self,sm,tcp", "-n 4 --mca pml cm"} {
 		for _, op := range []string{"recv", "any"} {
 			t.Run(strings.ReplaceAll(words, " ", "_")+"/"+op, func(t *testing.T) {
 				t.Parallel()

@@ -54,6 +54,7 @@ func TestNarrow(t *testing.T) {
 		"-n 2 -x GOMAXPROCS=1 --mca btl self,sm", "-n 2 -x GOMAXPROCS=1 --mca btl self,tcp",
 		"-n 2 --bind-to core", "-n 4 --bind-to core --mca btl self,tcp", "-n 4 --bind-to core --mca mpi_yield_when_idle false",
 		"-n 4 --mca mpi_sleep_after 0", "-n 4 -x GOMAXPROCS=1 --mca mpi_sleep_after 1us", "-n 4 --mca btl self,tcp --mca mpi_sleep_after 1us",
+		"-n 2 -x GOMAXPROCS=1 --mca pml cm", "-n 4 --bind-to core --mca pml cm", "-n 4 --mca pml cm --mca mpi_sleep_after 1us",
 	} {
 		t.Run(strings.ReplaceAll(words, " ", "_"), func(t *testing.T) {
 			t.Parallel()

@@ -199,7 +199,7 @@ func TestSurvivors(t *testing.T) {
 			j.Once(`^(mpirun|ompi): `)
 		})
 	}
-	for _, btl := range []string{"self,sm", "self,tcp", "self,sm,tcp -x GOMAXPROCS=1 --mca mpi_sleep_after 0"} {
+	for _, btl := range []string{"self,sm", "self,tcp", "self,portals4", "self,sm,tcp -x GOMAXPROCS=1 --mca mpi_sleep_after 0", "self,sm --mca pml cm"} {
 		for i, op := range ops {
 			w := ways[i%len(ways)]
 			run(btl, "met", op, "kill", 137)
@@ -246,7 +246,7 @@ func TestEarlyDeath(t *testing.T) {
 		j := mpirun(t, "-n 3", "early", how)
 		j.Run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ .*; ending the job \(2 other ranks\)`)
 		j.Once(`^(mpirun|ompi): `)
-		for _, btl := range []string{"self,sm", "self,tcp", "self,sm,tcp"} {
+		for _, btl := range []string{"self,sm", "self,tcp", "self,portals4", "self,sm,tcp", "self --mca pml cm"} {
 			j := mpirun(t, "-n 3 --on-failure continue --mca btl "+btl, "early", how)
 			j.Run(-1, `^mpirun: rank 1 \(pid \d+\) on \S+ `, `^rank 0 heard`, `^rank 2 heard`)
 			j.Once(`^(mpirun|ompi): `)

@@ -27,8 +27,8 @@ type block struct {
 
 // blocksFor is how many blocks must be linked so that messages of so many bytes find memory. A block unlinks itself when the largest message
 // has no room in it, so that much of each may be lost; the first may be full but for one message, and the one before it not linked again yet.
-func (o *Options) blocksFor(bytes int64) int {
-	usable := o.RecvSize - o.most()
+func (o *Options) blocksFor(bytes, most int64) int {
+	usable := o.RecvSize - most
 	return max(o.RecvNum, int((bytes+usable-1)/usable)+2)
 }
 
@@ -44,7 +44,7 @@ func (q *blocks) provide(n int) error {
 		} else {
 			b = &block{mem: make([]byte, q.m.opt.RecvSize)}
 		}
-		e, err := q.m.am.MEAppend(&portals4.ME{Start: b.mem, UID: q.m.uid, MatchID: portals4.AnyProcess, IgnoreBits: ^uint64(0), MinFree: uint64(q.m.opt.most()),
+		e, err := q.m.am.MEAppend(&portals4.ME{Start: b.mem, UID: q.m.uid, MatchID: portals4.AnyProcess, IgnoreBits: ^uint64(0), MinFree: uint64(q.m.most),
 			Options: portals4.OpPut | portals4.MEManageLocal | portals4.EventLinkDisable | portals4.AckDisable}, portals4.PriorityList, b)
 		if err != nil {
 			q.idle = append(q.idle, b)

@@ -108,13 +108,13 @@ func (l *link) grant(w words, n uint64) {
 		return
 	}
 	o := &m.opt
-	bytes := min(o.Window, max(2*o.most(), (o.RecvMemory-m.promised)/4))
+	bytes := min(o.Window, max(2*m.most, (o.RecvMemory-m.promised)/4))
 	events := o.EQSize - eqSpare - o.Slots - o.MaxPending - rankEvents*len(m.links) // beyond the least
 	more := min(o.WindowMsgs-leastMsgs, max(0, (events-m.promisedMsgs)/4))
 	msgs := leastMsgs + more
 	m.promised += bytes
 	m.promisedMsgs += more
-	if err := m.recv.provide(o.blocksFor(m.promised)); err != nil {
+	if err := m.recv.provide(o.blocksFor(m.promised, m.most)); err != nil {
 		l.fail(fmt.Errorf("no blocks for its messages: %w", err))
 		return
 	}

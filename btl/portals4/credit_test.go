@@ -289,3 +289,49 @@ func TestDeregisterInFlight(t *testing.T) {
 	m := d.Ranks[0].Module.(*module)
 	d.Until(t, "registrations to end", func() bool { return len(m.memory.dying) == 0 })
 }
+
+// TestFlowControl: when flow control strikes, or events are lost, those who have credit count as failed: what they sent may be gone.
+func TestFlowControl(t *testing.T) {
+	d := newDuo(t, nil)
+	d.connect(t)
+	m := d.Ranks[0].Module.(*module)
+	d.Ranks[0].Do(func() { m.handle(&portals4.Event{Type: portals4.EventPTDisabled, PT: m.amIndex}) })
+	if f := d.Ranks[0].Failures(); len(f) != 1 || f[0].Rank != 1 || !f[0].Dead || !strings.Contains(f[0].Cause.Error(), "flow control") {
+		t.Errorf("failures %+v", f)
+	}
+}
+
+// TestUnreachable: what the interface reports ends what is under way, in the next pass, and the slots are free again.
+func TestUnreachable(t *testing.T) {
+	d := newDuo(t, map[string]string{"btl_portals4_copy_limit": "0"})
+	d.connect(t)
+	mem := make([]byte, 100)
+	comp, ends := &btltest.Completions{}, &ended{}
+	m := d.Ranks[1].Module.(*module)
+	sent := 0
+	d.Ranks[1].Do(func() {
+		done, err := d.Ranks[1].Endpoints[0].Send(btltest.NewFrag(comp, tag, 1, 16, 20000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !done {
+			sent++
+		}
+		if _, err := d.Ranks[1].Endpoints[0].(btl.Getter).Get(&btl.Transfer{Owner: ends, Local: unsafe.Pointer(&mem[0]), N: 100, Remote: btl.MemHandle{A: 1, B: 100}}); err != nil {
+			t.Fatal(err)
+		}
+		m.iface.ProcFailed(d.Ranks[1].Env.Procs[0])
+	})
+	for range 100 {
+		d.Ranks[1].Poll()
+	}
+	if comp.Done != sent || len(ends.errs) != 1 || ends.errs[0] == nil || m.slots.used != 0 || m.pending.used != 0 {
+		t.Errorf("%d of %d fragments, transfers %v, %d slots and %d operations in use", comp.Done, sent, ends.errs, m.slots.used, m.pending.used)
+	}
+	if f := d.Ranks[1].Failures(); len(f) != 1 || f[0].Rank != 0 || !f[0].Dead {
+		t.Errorf("failures %+v", f)
+	}
+	if err := m.reaches(d.Ranks[1].Env.Procs[0]); err == nil {
+		t.Error("it is still reached")
+	}
+}

@@ -91,7 +91,7 @@ func (l *link) Send(f *btl.Frag) (bool, error) {
 	w, rest := pack(f.Tag, &f.Hdr, int(f.HdrLen))
 	n := len(rest) + f.Len
 	switch {
-	case int64(n) > m.opt.most():
+	case int64(n) > m.most:
 		return false, fmt.Errorf("btl portals4: a fragment of %d+%d bytes is above btl_portals4_max_send_size", f.HdrLen, f.Len)
 	case !l.mayTake(n):
 		return false, btl.ErrAgain

@@ -21,6 +21,7 @@ type module struct {
 	number int
 	source *progress.Source // on while there is something that waits for another pass
 	uid    uint32
+	most   int64 // largest message, header included
 
 	eq                   *portals4.EQ // of everything: credit bounds what comes, free lists what ends
 	am, rdma             *portals4.PT
@@ -78,6 +79,7 @@ func (m *module) open() (err error) {
 	}
 	o := &m.opt
 	o.fit(m.ni.Limits(), m.env.Job.Size())
+	m.most = o.most()
 	if m.uid, err = m.ni.UID(); err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (m *module) open() (err error) {
 	m.volatile = int(min(m.ni.Limits().MaxVolatileSize, 64<<10))
 	m.scratch = make([]byte, m.volatile)
 	m.links = make([]*link, m.env.Job.Size())
-	m.slots.init(o.Slots, int(o.most()))
+	m.slots.init(o.Slots, int(m.most))
 	m.pending.init(o.MaxPending)
 	m.memory.init()
 	m.recv.m = m
@@ -163,8 +165,8 @@ func (m *module) reaches(p *core.Proc) error {
 		return fmt.Errorf("btl portals4: rank %d: %w", p.Rank, err)
 	case c.modules <= m.number:
 		return fmt.Errorf("btl portals4: rank %d has %d modules (btl_portals4_max_btls)", p.Rank, c.modules)
-	case c.most < m.opt.most():
-		return fmt.Errorf("btl portals4: rank %d takes messages of %d bytes at most, this one sends up to %d (btl_portals4_max_send_size)", p.Rank, c.most, m.opt.most())
+	case c.most < m.most:
+		return fmt.Errorf("btl portals4: rank %d takes messages of %d bytes at most, this one sends up to %d (btl_portals4_max_send_size)", p.Rank, c.most, m.most)
 	}
 	return nil
 }

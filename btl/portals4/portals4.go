@@ -33,7 +33,7 @@ type component struct{}
 // Options are the component's parameters. Those that Open MPI has, too, have its names and defaults.
 type Options struct {
 	MaxBTLs     int   `mca:"max_btls" default:"1" min:"1" max:"8" level:"5" help:"modules over the one interface: with several, large messages go over all of them in turn"`
-	EagerLimit  int64 `mca:"eager_limit" default:"32k" min:"0" max:"16m" level:"4" unit:"bytes" help:"largest message, header included, that is sent before it is matched"`
+	EagerLimit  int64 `mca:"eager_limit" default:"32k" min:"0" max:"16m" level:"4" unit:"bytes" settable:"true" help:"largest message, header included, that is sent before it is matched"`
 	RndvEager   int64 `mca:"rndv_eager_limit" default:"32k" min:"0" max:"16m" level:"5" unit:"bytes" help:"bytes that travel with a rendezvous header"`
 	MaxSend     int64 `mca:"max_send_size" default:"64k" min:"256" max:"16m" level:"4" unit:"bytes" help:"largest fragment, header included"`
 	Inline      int64 `mca:"max_inline_send" default:"256" min:"0" max:"4k" level:"6" unit:"bytes" help:"largest payload sent without a descriptor"`
@@ -93,7 +93,21 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 		}
 		modules = append(modules, m)
 	}
-	c := card{modules: o.MaxBTLs, most: o.most()}
+	most := modules[0].(*module).most
+	if err := env.Params.Watch("btl", "portals4", func(into any) (func(), error) {
+		n := into.(*Options).EagerLimit
+		if n > most {
+			return nil, fmt.Errorf("peers take messages of at most %d bytes, the larger of btl_portals4_eager_limit and btl_portals4_max_send_size at start", most)
+		}
+		return func() {
+			for _, m := range modules {
+				m.(*module).opt.EagerLimit = n
+			}
+		}, nil
+	}); err != nil {
+		return nil, err
+	}
+	c := card{modules: o.MaxBTLs, most: most}
 	if err := env.Job.Put(cardKey, c.append(nil)); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestFit(t *testing.T) {
 		}
 		// Blocks for what was promised, though the largest message may be lost at the end of each.
 		for _, bytes := range []int64{1, o.Window, 100 * o.Window} {
-			if n := o.blocksFor(bytes); int64(n-2)*(o.RecvSize-o.most()) < bytes {
+			if n := o.blocksFor(bytes, o.most()); int64(n-2)*(o.RecvSize-o.most()) < bytes {
 				t.Errorf("%d blocks of %d bytes for %d", n, o.RecvSize, bytes)
 			}
 		}
@@ -111,8 +111,22 @@ func TestUnreached(t *testing.T) {
 		t.Errorf("the second module: %v", err)
 	}
 	m.number = 0
-	m.opt.MaxSend = 1 << 20
+	m.most = 1 << 20
 	if err := m.reaches(w.Ranks[0].Env.Procs[1]); err == nil || !strings.Contains(err.Error(), "btl_portals4_max_send_size") {
 		t.Errorf("longer messages: %v", err)
+	}
+}
+
+// TestSettable: the eager limit can change while messages go, up to what peers were promised.
+func TestSettable(t *testing.T) {
+	w := btltest.NewWorld(t, config("local", nil), 2)
+	r := w.Ranks[0]
+	for value, ok := range map[string]bool{"100": true, "65537": false} {
+		if err := r.Env.Params.Set("btl_portals4_eager_limit", value); (err == nil) != ok {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	if got := r.Module.Limits().Eager; got != 100 {
+		t.Errorf("the limit is %d", got)
 	}
 }

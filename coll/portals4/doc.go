@@ -2,7 +2,7 @@
 // armed in the call as chains of triggered operations and go on in the interface of every rank while the programs compute
 // (application bypass). What the interface cannot express, or what is too large, goes to the components below.
 //
-// It is used when the parameter coll names it, or when the instance uses the Portals interface already. Only package coll calls it,
+// It is used over pml cm, whose messages go through the interface anyway, or where the parameter coll names it. Only package coll calls it,
 // through its mca registration.
 //
 // # Trees, edges, slots

@@ -18,6 +18,39 @@ func job(t *testing.T, ctx context.Context, n int, body func(world *ompi.Comm) e
 	return ompi.Run(ctx, n, body, ompi.WithParam("coll", "self,inter,portals4,sm,nbc,tuned,basic"), ompi.WithParam("coll_portals4_priority", "60"))
 }
 
+// Over pml cm non-blocking operations are this component's without a word, over ob1 they are not.
+func TestWhoServes(t *testing.T) {
+	for pml, want := range map[string]bool{"cm": true, "ob1": false} {
+		err := ompi.Run(context.Background(), 2, func(w *ompi.Comm) error {
+			one := []int32{1}
+			if err := ompi.WaitAll(w.Ibarrier(), w.Iallreduce(ompi.InPlace(), ompi.Slice(one), ompi.Sum)); err != nil || one[0] != 2 {
+				return fmt.Errorf("%w, %d", err, one[0])
+			}
+			list, err := w.Instance().Metrics().Gather()
+			if err != nil {
+				return err
+			}
+			mine := 0
+			for _, family := range list {
+				for _, m := range family.GetMetric() {
+					for _, l := range m.GetLabel() {
+						if family.GetName() == "ompi_coll_operations_total" && l.GetName() == "component" && l.GetValue() == "portals4" {
+							mine++
+						}
+					}
+				}
+			}
+			if (mine == 2) != want {
+				return fmt.Errorf("pml %s: %d kinds of operations by the component", pml, mine)
+			}
+			return nil
+		}, ompi.WithParam("pml", pml))
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Communicators come and go, as copies and as parts, with operations that their last messages outlive.
 func TestCommunicatorsComeAndGo(t *testing.T) {
 	err := job(t, context.Background(), 5, func(w *ompi.Comm) error {

@@ -159,3 +159,96 @@ func (j *job) check(plan []call, n int) error {
 	}
 	return nil
 }
+
+// TestLateMember: operations begun before other members have made the communicator wait for them, and nothing is lost.
+func TestLateMember(t *testing.T) {
+	const n = 5
+	plan := []call{{kind: alg.Bcast, root: 2, count: 20}, {kind: alg.Allreduce, count: 20, op: core.Sum}, {kind: alg.Barrier}}
+	for late := range n {
+		w := newWorld(t, n, "coll_portals4_radix", "2", "coll_portals4_segment", "64")
+		jobs := make([]*job, n)
+		enter := func(self int) {
+			tbl, c := w.comm(1, colltest.Shuffled(n), self)
+			jobs[self] = &job{tbl: tbl, rank: c.MyRank}
+			for jobs[self].start(plan, n) {
+			}
+		}
+		for self := range n {
+			if self != late {
+				enter(self)
+			}
+		}
+		for pass := 0; ; pass++ {
+			if pass == 100 {
+				if slices.ContainsFunc(jobs, func(j *job) bool { return j != nil && j.reqs[2].R.Done() }) {
+					t.Fatal("a barrier ended without one rank")
+				}
+				enter(late)
+			}
+			for r := range n {
+				w.poll(r)
+			}
+			if pass > 100 && !slices.ContainsFunc(jobs, func(j *job) bool { return !j.done() }) {
+				break
+			}
+			if pass == 100_000 {
+				t.Fatal("operations do not end")
+			}
+		}
+		for _, j := range jobs {
+			if err := j.check(plan, n); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestNothingIsLeft: what communicators had of the interface is given back, also when they were closed with answers under way, and the next one of
+// the same number works.
+func TestNothingIsLeft(t *testing.T) {
+	const n = 6
+	w := newWorld(t, n, "coll_portals4_radix", "2", "coll_portals4_segment", "64")
+	plan := []call{{kind: alg.Bcast, root: 4, count: 30}, {kind: alg.Bcast, root: 0, count: 30}, {kind: alg.Allreduce, count: 5, op: core.Sum}, {kind: alg.Bcast, root: 1, count: 30}}
+	for range 30 {
+		jobs := make([]*job, n)
+		for self := range n {
+			tbl, c := w.comm(1, colltest.Shuffled(n), self)
+			jobs[self] = &job{tbl: tbl, rank: c.MyRank}
+			for jobs[self].start(plan, n) {
+			}
+		}
+		closed := make([]bool, n)
+		for left := n; left > 0; {
+			for r, j := range jobs {
+				w.poll(r)
+				if !closed[r] && j.done() { // others may still be on their way
+					if err := j.check(plan, n); err != nil {
+						t.Fatal(err)
+					}
+					if err := j.tbl.Close(); err != nil {
+						t.Fatal(err)
+					}
+					closed[r] = true
+					left--
+				}
+			}
+		}
+	}
+	for range 100 {
+		for r := range n {
+			w.poll(r)
+		}
+	}
+	for r, k := range w.ranks {
+		k.engine.Lock()
+		for _, l := range k.list {
+			if f, ok := l.(*factory); ok {
+				f.bury()
+				if len(f.graves)+len(f.modules)+f.reserved != 0 {
+					t.Errorf("job rank %d: %d closed communicators and %d open ones are left, with %d triggered operations", r, len(f.graves), len(f.modules), f.reserved)
+				}
+			}
+		}
+		k.engine.Unlock()
+	}
+}

@@ -21,6 +21,9 @@ func (f *factory) Enable(c *core.Comm, below *coll.Table) (coll.Module, error) {
 	f.bury()
 	if err := m.open(); err != nil {
 		m.close()
+		if c.Fault() != nil {
+			return nil, nil // the components below tell of it as well
+		}
 		return nil, core.NewError(core.ErrNoMem, "collectives on %s over Portals: %w; free communicators, set coll_portals4_slots lower, or leave component portals4 out (--mca coll ^portals4)",
 			coll.Title(c), err)
 	}

@@ -5,14 +5,13 @@ package portals4
 type tree struct {
 	rank, size, radix int
 	parent            int // -1 for rank 0
-	place             int // among the parent's children
 	first, kids       int // children are first to first+kids-1
 }
 
 func treeOf(rank, size, radix int) tree {
 	t := tree{rank: rank, size: size, radix: radix, parent: -1}
 	if rank > 0 {
-		t.parent, t.place = (rank-1)/radix, (rank-1)%radix
+		t.parent = (rank - 1) / radix
 	}
 	t.first = min(radix*rank+1, size)
 	t.kids = min(radix, size-t.first)

@@ -80,9 +80,9 @@ func (c *credits) may(m *module, p *peer) bool {
 	if !c.on || p.heads > 0 {
 		return true
 	}
-	m.stats.stalls++
 	if !p.told {
 		p.told = true
+		m.stats.stalls++
 		m.signal(p, flowStarve, 0)
 	}
 	return false

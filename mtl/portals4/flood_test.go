@@ -11,23 +11,19 @@ import (
 	"github.com/ompi-go/ompi-go/mtl/mtltest"
 )
 
-// message of a flood: who sends it, to whom, and its number among those.
+// floodMsg begins a message of a flood: who sends it, to whom, and its number among those.
 type floodMsg struct{ from, to, number uint32 }
-
-const floodSize = 12
 
 // stream is what one rank sends to another, one message at a time.
 type stream struct {
 	mtl.Request
-	rank     *mtltest.Rank
-	to, n    int
-	sent     int
-	busy     bool
-	buf      []byte
-	size     int
-	err      error
-	wildcard bool
-	sync     bool
+	rank  *mtltest.Rank
+	to, n int
+	sent  int
+	busy  bool
+	buf   []byte
+	size  int
+	err   error
 }
 
 // Done implements mtl.Completer.
@@ -68,7 +64,6 @@ type sink struct {
 	seen []uint32 // next number, by sender
 	got  int
 	busy bool
-	from int // wanted, or AnySource
 }
 
 // Done implements mtl.Completer.

@@ -140,7 +140,9 @@ func (m *module) fetch(q *recvReq) {
 	m.slots--
 	q.asked = n
 	q.getting = true
-	if err := m.md.Get(t); err != nil {
+	err := m.md.Get(t)
+	t.Mem = nil
+	if err != nil {
 		m.slots++
 		q.getting = false
 		q.err = interfaceError("PtlGet", err)

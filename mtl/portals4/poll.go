@@ -7,11 +7,17 @@ import (
 
 // Events implements ptl.EQListener: who drives the engine has put events into a queue.
 func (m *module) Events(q *ptl.EQ) {
-	if q == m.recvEQ {
+	switch q {
+	case m.recvEQ:
 		m.settle()
-		return
+	case m.sendEQ:
+		var ev ptl.Event
+		for m.take(q, &ev) {
+			m.sendEvent(&ev)
+		}
+	default:
+		m.drain()
 	}
-	m.drain()
 }
 
 // Poll implements progress.Poller: what waited for events begins.

@@ -46,7 +46,7 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 	p := m.peerOf(ch, dest)
 	x := m.chans[ch.ID]
 	t, ok := m.split.tagBits(tag)
-	if !ok || x == nil || !m.free4(p) || p.poor > 0 || !m.credit.affords(p, int(n)) || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil {
+	if !ok || x == nil || !m.clear(p) || p.poor > 0 || !m.credit.affords(p, int(n)) || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil {
 		return false
 	}
 	s := m.newSend(x, p, t)
@@ -57,8 +57,8 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 	return true
 }
 
-// free4 reports whether a message to p may go now.
-func (m *module) free4(p *peer) bool {
+// clear reports whether a message to p may go now.
+func (m *module) clear(p *peer) bool {
 	return m.slots > 0 && p.q.head == nil && m.rec.state == recIdle && !p.delayed
 }
 
@@ -103,7 +103,7 @@ func (m *module) Send(r *mtl.Request) {
 			return
 		}
 	}
-	if !m.free4(p) || !m.credit.may(m, p) {
+	if !m.clear(p) || !m.credit.may(m, p) {
 		m.enqueue(s)
 	} else {
 		m.launch(s)
@@ -215,7 +215,9 @@ func (m *module) launch(s *sendReq) {
 	m.slots--
 	m.flying++
 	s.flying = true
-	if err := m.md.Put(t); err != nil {
+	err := m.md.Put(t)
+	t.Mem = nil // it lives no longer by this
+	if err != nil {
 		m.slots++
 		m.flying--
 		s.flying = false

@@ -1,6 +1,8 @@
 package cm
 
 import (
+	"slices"
+
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mtl"
 	"github.com/ompi-go/ompi-go/pml"
@@ -78,18 +80,22 @@ func (o *module) failProbes(why func(ch *core.Channel, source int) *core.Error) 
 	})
 }
 
-// sift completes the probes that are over.
+// sift completes the probes that are over. The MTL may find out while it looks that a process has died, which comes here again and completes others.
 func (o *module) sift(over func(*probe) bool) {
-	rest := o.probes[:0]
-	for _, p := range o.probes {
-		if over(p) {
+	for i := 0; i < len(o.probes); {
+		p := o.probes[i]
+		end := over(p)
+		at := slices.Index(o.probes, p)
+		if at < 0 {
+			continue // it is complete, and another stands in its place
+		}
+		if i = at + 1; end {
+			o.probes = slices.Delete(o.probes, at, i)
 			o.engine.Complete(&p.Completion)
-		} else {
-			rest = append(rest, p)
+			i = at
 		}
 	}
-	clear(o.probes[len(rest):])
-	if o.probes = rest; len(rest) == 0 {
+	if len(o.probes) == 0 {
 		o.source.Off()
 	}
 }
@@ -112,7 +118,9 @@ func (o *module) probe(ch *core.Channel, source, tag int, take bool) (m mtl.Mess
 			o.engine.WaitLocked(&p.Completion)
 		}
 	}
-	m, st, err = p.m, p.st, p.err
+	if m, st, err = p.m, p.st, p.err; m != nil {
+		err = nil // it was taken just when its sender was found dead
+	}
 	*p = probe{next: o.freeProbes}
 	o.freeProbes = p
 	return m, st, err

@@ -297,7 +297,7 @@ func testOtherInterface(r *rig) {
 	if f == r.flavour {
 		f = flavours[1]
 	}
-	other := &rig{T: r.T, flavour: f, ifs: r.ifs[r.src : r.src+1]}
+	other := &rig{reporter: r.reporter, flavour: f, ifs: r.ifs[r.src : r.src+1]}
 	ni, err := r.ifs[r.src].NI(f.options(), portals4.AnyPID, nil)
 	r.must(err)
 	other.nis = []*portals4.NI{ni}

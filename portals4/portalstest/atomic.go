@@ -166,16 +166,28 @@ func testAtomicAll(r *rig) {
 
 // testAtomicTruncate: whole elements that fit are changed.
 func testAtomicTruncate(r *rig) {
-	mem := make([]byte, 24)
-	q := r.newEQ(r.dst, 8)
-	pt := r.newPT(r.dst, 0, q)
-	r.link(pt, entry(mem[:16:16], portals4.OpPut|quiet), nil)
-	md := r.bind(r.src, portals4.MD{Start: append(values(portals4.Uint64, 0), make([]byte, 16)...)})
-	r.must(md.Atomic(r.xfer(pt, 24), portals4.Sum, portals4.Uint64))
-	ev := r.want(q, portals4.EventAtomic)
-	check(r, "MLength", ev.MLength, 16)
-	check(r, "RLength", ev.RLength, 24)
-	r.same("memory", mem, append(values(portals4.Uint64, 0)[:16:16], make([]byte, 8)...))
+	for _, room := range []int{16, 15, 12, 8, 7, 1, 0} {
+		mem := make([]byte, 24)
+		q, got := r.newEQ(r.dst, 8), r.newEQ(r.src, 8)
+		pt := r.newPT(r.dst, 0, q)
+		r.link(pt, entry(mem[:room:room], portals4.OpPut|portals4.OpGet|quiet), nil)
+		md := r.bind(r.src, portals4.MD{Start: append(values(portals4.Uint64, 0), make([]byte, 16)...)})
+		into := &portals4.Into{MD: r.bind(r.src, portals4.MD{Start: make([]byte, 24), EQ: got})}
+		fits := room &^ 7
+		r.must(md.Atomic(r.xfer(pt, 24), portals4.Sum, portals4.Uint64))
+		ev := r.want(q, portals4.EventAtomic)
+		check(r, "MLength", ev.MLength, uint64(fits))
+		check(r, "RLength", ev.RLength, 24)
+		r.same("memory", mem, append(values(portals4.Uint64, 0)[:fits:fits], make([]byte, 24-fits)...))
+		r.must(md.FetchAtomic(r.xfer(pt, 24), into, portals4.Bxor, portals4.Uint64))
+		check(r, "MLength", r.want(q, portals4.EventFetchAtomic).MLength, uint64(fits))
+		check(r, "MLength of REPLY", r.want(got, portals4.EventReply).MLength, uint64(fits))
+		r.same("memory", mem, make([]byte, 24))
+		r.must(md.Swap(r.xfer(pt, 8), into, make([]byte, 8), portals4.CSwap, portals4.Uint64)) // one datum: all or nothing
+		check(r, "MLength", r.want(q, portals4.EventFetchAtomic).MLength, uint64(min(fits, 8)))
+		check(r, "MLength of REPLY", r.want(got, portals4.EventReply).MLength, uint64(min(fits, 8)))
+		r.same("memory", mem, append(values(portals4.Uint64, 0)[:min(fits, 8):min(fits, 8)], make([]byte, 24-min(fits, 8))...))
+	}
 }
 
 // testAtomicNeighbours: elements that lie beside one another are no business of one another.

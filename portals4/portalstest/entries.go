@@ -6,7 +6,7 @@ func entryCases() []testCase {
 	return []testCase{
 		{"MatchBits", matching, testMatchBits}, {"MatchID", any4, testMatchID}, {"ListOrder", any4, testListOrder}, {"UseOnce", any4, testUseOnce},
 		{"TestFailedCheckDoesNotConsume", any4, testFailedCheck}, {"TestNoTruncateIsNonMatch", matching, testNoTruncate},
-		{"TestManageLocalCursorShared", matching, testManageLocal}, {"MinFree", matching, testMinFree}, {"Permission", any4, testPermission},
+		{"TestManageLocalCursorShared", matching, testManageLocal}, {"MinFree", matching, testMinFree}, {"Permission", any4, testPermission}, {"Users", peers, testUsers},
 		{"Drops", any4, testDrops}, {"EmptyEntry", any4, testEmptyEntry}, {"PutIsNotGet", any4, testOperationBits}, {"IsAccessible", any4, testIsAccessible},
 		{"TransfersAreValues", any4, testTransfersAreValues},
 	}
@@ -150,7 +150,7 @@ func testFailedCheck(r *rig) {
 	pt2 := r.newPT(r.dst, 0, q)
 	uid, err := r.nis[r.src].UID()
 	r.must(err)
-	strangers.UID = uid + 1
+	strangers.UID = uid + 1000
 	h := r.link(pt2, strangers, "of another user")
 	r.link(pt2, entry(make([]byte, 8), portals4.OpPut|quiet), "behind")
 	r.refused(*r.xfer(pt2, 8), portals4.PermViolation)
@@ -250,7 +250,7 @@ func testPermission(r *rig) {
 	r.link(pt, mine, "mine")
 	check(r, "the entry that took it", r.putTo(pt, q, 0, 8), any("mine"))
 	closed := r.newPT(r.dst, 0, q)
-	mine.UID = uid ^ 1
+	mine.UID = uid + 1000
 	r.link(closed, mine, "another's")
 	before := r.status(r.dst, portals4.PermissionViolations)
 	md := r.bind(r.src, portals4.MD{Start: make([]byte, 8), EQ: got, Options: portals4.MDEventSendDisable})
@@ -364,4 +364,29 @@ func testTransfersAreValues(r *rig) {
 	check(r, "MLength", ev.MLength, 8)
 	r.must(h.Unlink())
 	_, _ = e, d
+}
+
+// testUsers: an entry can be for one user alone; who asks cannot pretend to be another.
+func testUsers(r *rig) {
+	q := r.newEQ(r.dst, 16)
+	for owner := range r.nis {
+		uid, err := r.nis[owner].UID()
+		r.must(err)
+		pt := r.newPT(r.dst, 0, q)
+		e := entry(make([]byte, 8), portals4.OpPut|quiet)
+		e.UID = uid
+		r.link(pt, e, owner)
+		for from := range r.nis {
+			sent := r.newEQ(from, 4)
+			md := r.bind(from, portals4.MD{Start: make([]byte, 8), EQ: sent, Options: portals4.MDEventSendDisable})
+			r.must(md.Put(&portals4.Transfer{Length: 8, Target: r.nis[from].ProcessOf(r.dst), PT: pt.Index(), Ack: portals4.Ack}))
+			if from != owner {
+				r.wantFail(sent, portals4.EventAck, portals4.PermViolation)
+				continue
+			}
+			r.want(sent, portals4.EventAck)
+			check(r, "UID", r.want(q, portals4.EventPut).UID, uid)
+		}
+	}
+	r.none(q)
 }

@@ -9,7 +9,7 @@ import (
 func flowCases() []testCase {
 	return []testCase{
 		{"FlowNoReceive", any4, testFlowNoReceive}, {"FlowNoHeader", any4, testFlowNoHeader}, {"FlowNoEventSlot", any4, testFlowNoEventSlot},
-		{"FlowRecovery", any4, testFlowRecovery}, {"FlowSeveral", any4, testFlowSeveral}, {"FlowCtrlDisable", any4, testFlowCtrlDisable},
+		{"FlowLong", any4, testFlowLong}, {"FlowRecovery", any4, testFlowRecovery}, {"FlowSeveral", any4, testFlowSeveral}, {"FlowCtrlDisable", any4, testFlowCtrlDisable},
 		{"WithoutFlowControl", any4, testWithoutFlowControl}, {"TestDisableDrains", any4, testDisableDrains}, {"DisableIsSilent", any4, testDisableIsSilent},
 		{"DisabledPTStillGets", any4, testDisabledPTStillGets}, {"PTEnableTwice", any4, testPTEnableTwice},
 	}
@@ -115,6 +115,24 @@ func testFlowNoEventSlot(r *rig) {
 	r.none(q)
 	r.must(pt.Enable())
 	check(r, "messages taken by the empty queue", r.flood(pt, taken, 8, portals4.PTDisabled), taken)
+}
+
+// testFlowLong: messages whose data is still on the way have events to come, for which there must be room.
+func testFlowLong(r *rig) {
+	const n, size = 40, 150 << 10
+	q := r.newEQ(r.dst, 16)
+	pt := r.newPT(r.dst, portals4.PTFlowCtrl, q)
+	r.link(pt, entry(make([]byte, size), portals4.OpPut|quiet), nil)
+	taken := r.flood(pt, n, size, portals4.PTDisabled)
+	check(r, "there is room for some", taken > 4 && taken < n, true)
+	for range taken {
+		r.want(q, portals4.EventPut) // none was lost
+	}
+	check(r, "event", r.next(q).Type, portals4.EventPTDisabled)
+	r.none(q)
+	r.must(pt.Enable())
+	r.send(pt, 0, make([]byte, size))
+	r.want(q, portals4.EventPut)
 }
 
 // testFlowRecovery: a receiver that falls behind again and again gets everything in the end, once and in order.

@@ -36,7 +36,7 @@ func testFlavoursApart(r *rig) {
 		if f == r.flavour {
 			continue
 		}
-		other := &rig{T: r.T, flavour: f, ifs: r.ifs, src: r.src, dst: r.dst}
+		other := &rig{reporter: r.reporter, flavour: f, ifs: r.ifs, src: r.src, dst: r.dst}
 		other.open(nil)
 		x := &portals4.Transfer{Target: other.to(other.dst), PT: 7, MatchBits: 0x77}
 		other.refused(*x, portals4.Dropped)

@@ -24,6 +24,8 @@ type World struct {
 	Size int
 	// Open makes connected interfaces, one a rank, which end with the test.
 	Open func(t *testing.T) []*portals4.Interface
+	// Brief leaves two of the four flavours out, as -short does: those that pair matching with physical addresses, and list entries with logical ones.
+	Brief bool
 }
 
 // flavour is one of the four kinds of network interface.
@@ -64,11 +66,15 @@ const (
 // Run runs the suite.
 func Run(t *testing.T, w World) {
 	t.Run(w.Name, func(t *testing.T) {
+		t.Parallel() // worlds know nothing of one another
 		ifs := w.Open(t)
 		if len(ifs) != w.Size {
 			t.Fatalf("the world has %d interfaces, want %d", len(ifs), w.Size)
 		}
 		for _, f := range flavours {
+			if (w.Brief || testing.Short()) && f.matching != f.logical {
+				continue
+			}
 			t.Run(f.name, func(t *testing.T) {
 				for _, c := range cases() {
 					if c.kind == matching && !f.matching || c.kind == peers && w.Size < 3 {

@@ -12,9 +12,22 @@ import (
 // patience is how long a case waits: only one that fails waits so long.
 const patience = 20 * time.Second
 
+// reporter is what a case says its results to: a *testing.T, or a process of its own (Rank).
+type reporter interface {
+	Helper()
+	Log(args ...any)
+	Error(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Skip(args ...any)
+	Skipf(format string, args ...any)
+	Cleanup(f func())
+}
+
 // rig is what a case has: a network interface a rank, made for it alone.
 type rig struct {
-	*testing.T
+	reporter
 	flavour
 	ifs []*portals4.Interface
 	nis []*portals4.NI
@@ -26,7 +39,7 @@ type rig struct {
 
 func newRig(t *testing.T, ifs []*portals4.Interface, f flavour) *rig {
 	t.Helper()
-	r := &rig{T: t, flavour: f, ifs: ifs}
+	r := &rig{reporter: t, flavour: f, ifs: ifs}
 	if len(ifs) > 1 {
 		r.dst = 1
 	}
@@ -206,8 +219,10 @@ func (r *rig) xfer(pt *portals4.PT, n int) *portals4.Transfer {
 // nothing of requests that travel by sockets.
 func (r *rig) move() {
 	if r.idle == nil {
-		for rank := range r.nis {
-			r.idle = append(r.idle, r.newEQ(rank, 1))
+		for rank, ni := range r.nis {
+			if ni != nil { // of a rank in this process
+				r.idle = append(r.idle, r.newEQ(rank, 1))
+			}
 		}
 	}
 	var ev portals4.Event

@@ -6,7 +6,7 @@ func searchCases() []testCase {
 	return []testCase{
 		{"SearchOnly", any4, testSearchOnly}, {"SearchDelete", any4, testSearchDelete}, {"PersistentSearch", any4, testPersistentSearch},
 		{"SearchNoMatch", any4, testSearchNoMatch}, {"TestSearchNeverCounts", any4, testSearchNeverCounts}, {"SearchByBits", matching, testSearchByBits},
-		{"SearchWithoutEQ", any4, testSearchWithoutEQ}, {"SearchIsNotLinked", any4, testSearchIsNotLinked},
+		{"SearchWithoutEQ", any4, testSearchWithoutEQ}, {"SearchIsNotLinked", any4, testSearchIsNotLinked}, {"SearchWhileMoving", any4, testSearchWhileMoving},
 	}
 }
 

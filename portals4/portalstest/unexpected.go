@@ -14,6 +14,7 @@ func unexpectedCases() []testCase {
 		{"UnexpectedHdrDisable", any4, testHdrDisable}, {"NoCheckOfUnexpected", any4, testNoCheckOfUnexpected}, {"TestAutoFreeLast", any4, testAutoFreeLast},
 		{"AutoFreeManageLocal", matching, testAutoFreeManageLocal}, {"OverflowOptions", any4, testOverflowOptions}, {"UnexpectedNoTruncate", matching, testUnexpectedNoTruncate},
 		{"TestAppendVersusArrival", any4, testAppendVersusArrival}, {"UnexpectedWhileMoving", any4, testUnexpectedWhileMoving},
+		{"AutoFreeWhileMoving", any4, testAutoFreeWhileMoving},
 	}
 }
 
@@ -239,7 +240,7 @@ func testNoCheckOfUnexpected(r *rig) {
 	uid, err := r.nis[r.src].UID()
 	r.must(err)
 	e := entry(nil, portals4.OpGet|portals4.UseOnce|quiet)
-	e.UID = uid ^ 1
+	e.UID = uid + 1000
 	r.link(pt, e, nil)
 	r.want(q, portals4.EventPutOverflow)
 }
@@ -383,35 +384,4 @@ func testAppendVersusArrival(r *rig) {
 		check(r, "UserPtr", ev.UserPtr, any(k))
 	}
 	r.none(q)
-}
-
-// testUnexpectedWhileMoving: a large message may still be moving when an entry finds its header. Its event comes when it is there.
-func testUnexpectedWhileMoving(r *rig) {
-	const n = 2 << 20
-	q := r.newEQ(r.dst, 16)
-	pt := r.newPT(r.dst, 0, q)
-	mem := make([]byte, n)
-	r.linkOverflow(pt, entry(mem, portals4.OpPut|portals4.EventLinkDisable|portals4.EventCommDisable), nil)
-	data := pattern(n, 8)
-	md := r.bind(r.src, portals4.MD{Start: data})
-	for k := range 5 {
-		clear(mem)
-		r.move()
-		r.must(md.Put(r.xfer(pt, n)))
-		for range k {
-			r.move()
-		}
-		h := r.link(pt, entry(make([]byte, n), portals4.OpPut|portals4.UseOnce|quiet), nil)
-		ev := r.next(q)
-		switch ev.Type {
-		case portals4.EventPut:
-			r.same("what came", ev.Start, data)
-		case portals4.EventPutOverflow:
-			r.same("what came", ev.Start, data)
-			r.code(h.Unlink(), portals4.ErrArgInvalid)
-		default:
-			r.Fatalf("event %v", &ev)
-		}
-		r.settle()
-	}
 }

@@ -13,17 +13,16 @@ import (
 // Self is a world of one process, whose requests go to itself.
 func Self() World { return Ranks("self", 1, nil) }
 
-// Ranks is a world of n goroutine ranks, with parameters by full name.
+// Ranks is a world of n goroutine ranks, each another user, with parameters by full name.
 func Ranks(name string, n int, params map[string]string) World {
 	return World{Name: name, Size: n, Open: func(t *testing.T) []*portals4.Interface {
-		return open(t, make([]*uint32, n), params)
+		return open(t, n, params)
 	}}
 }
 
-// open makes interfaces as ranks of one job, of those users; nil is the process's own.
-func open(t *testing.T, uids []*uint32, params map[string]string) []*portals4.Interface {
+// open makes interfaces as ranks of one job.
+func open(t *testing.T, n int, params map[string]string) []*portals4.Interface {
 	t.Helper()
-	n := len(uids)
 	reg, err := mca.NewRegistry()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +38,8 @@ func open(t *testing.T, uids []*uint32, params map[string]string) []*portals4.In
 	job, hub := rte.NewHub(n), shm.NewHub(n)
 	ifs, errs := make([]*portals4.Interface, n), make([]error, n)
 	together(n, func(rank int) {
-		ifs[rank], errs[rank] = portals4.Open(portals4.Config{Job: job.Job(rank), Registry: reg, Params: loaded, Hub: hub, UID: uids[rank]})
+		uid := uint32(4000 + rank)
+		ifs[rank], errs[rank] = portals4.Open(portals4.Config{Job: job.Job(rank), Registry: reg, Params: loaded, Hub: hub, UID: &uid})
 	})
 	t.Cleanup(func() {
 		together(n, func(rank int) {

@@ -42,6 +42,10 @@ func parameters(p *program) (words []string) {
 	for _, op := range []string{"bcast", "reduce", "allreduce"} {
 		set("coll_tuned_"+op+"_segment", of("0 1 64 1000"))
 	}
+	set("pml", of("ob1 ob1 ob1 cm"))
+	set("mtl_portals4_long_protocol", of("eager rndv"))
+	set("mtl_portals4_short_limit", of("2048 4096"))
+	set("portals4_nal", of("local,shm,tcp local,shm,tcp tcp udp"))
 	set("btl", of("self,sm self,sm self,tcp"))
 	set("btl_sm_single_copy_mechanism", of("auto none"))
 	set("btl_sm_eager_limit", of("64 1000 4096"))

@@ -26,13 +26,13 @@ func (r *rank) row(size int64) (report.Row, error) {
 	}
 	row, err := r.repeat(size, loop)
 	if err == nil {
-		err = r.job.Fence()
+		err = r.meet()
 	}
 	if err == nil {
 		err = r.verify(int(size))
 	}
 	if err == nil {
-		err = r.job.Fence() // before the next size's bytes
+		err = r.meet() // before the next size's bytes
 	}
 	return row, err
 }
@@ -105,7 +105,7 @@ func (r *rank) stream(n int) (float64, error) {
 		if err := r.arrived.wait(suite.Window); err != nil {
 			return 0, err
 		}
-		if err := r.tell(0); err != nil {
+		if err := r.nudge(); err != nil {
 			return 0, err
 		}
 	}
@@ -125,7 +125,7 @@ func (r *rank) windows(n int, here *notice) (float64, error) {
 			if err := here.wait(suite.Window); err != nil {
 				return 0, err
 			}
-		} else if _, err := r.hear(); err != nil {
+		} else if err := r.hear(); err != nil {
 			return 0, err
 		}
 	}
@@ -136,12 +136,11 @@ func (r *rank) windows(n int, here *notice) (float64, error) {
 // actively lets rank 0 run f while its peer does nothing but to wait until it is told that f is over.
 func (r *rank) actively(f func() (float64, error)) (float64, error) {
 	if r.job.Rank() != 0 {
-		_, err := r.hear()
-		return 0, err
+		return 0, r.hear()
 	}
 	v, err := f()
 	if err == nil && !r.alone {
-		err = r.tell(0)
+		err = r.nudge()
 	}
 	return v, err
 }

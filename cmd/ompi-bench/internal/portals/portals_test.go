@@ -26,7 +26,7 @@ func run(t *testing.T, o Options) (text string, results []report.Result) {
 		}
 		o.Tests = append(o.Tests, test)
 	}
-	o.Params.Range = suite.Range{Min: 8, Max: 32, Given: true}
+	o.Params.Range = suite.Range{Min: 8, Max: 16, Given: true}
 	if err := o.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestEverything(t *testing.T) {
 	}{{1, ""}, {2, ""}, {2, "shm"}, {2, "tcp"}, {2, "udp"}} {
 		for _, counting := range []bool{false, true} {
 			for _, noMatching := range []bool{false, true} {
-				if c.nal != "" && counting != noMatching {
+				if c.ranks == 2 && counting != noMatching {
 					continue // the way of the bytes is what is new here
 				}
 				t.Run(fmt.Sprint(c.ranks, c.nal, "/ct=", counting, "/le=", noMatching), func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestEverything(t *testing.T) {
 					for _, r := range results {
 						rows += len(r.Rows)
 					}
-					if rows != lines || rows < 8*3 {
+					if rows != lines || rows < 8*2 {
 						t.Errorf("%d rows, %d lines", rows, lines)
 					}
 				})

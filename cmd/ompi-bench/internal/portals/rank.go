@@ -99,7 +99,7 @@ func (r *rank) greet() (err error) {
 		return errors.Join(err, answer.Free())
 	}
 	t := r.ctl
-	t.Ack = portals4.Ack
+	t.Ack, t.Length = portals4.Ack, 0
 	var ev portals4.Event
 	if err = md.Put(&t); err == nil {
 		err = answer.Wait(&ev)
@@ -109,7 +109,10 @@ func (r *rank) greet() (err error) {
 	}
 	err = errors.Join(err, md.Release(), answer.Free())
 	if err == nil {
-		_, err = r.hear()
+		err = r.hear()
+	}
+	if err == nil {
+		err = r.meet() // the peer has its answer, too
 	}
 	return err
 }
@@ -170,7 +173,7 @@ func (r *rank) bind() (err error) {
 		return err
 	}
 	r.transfer = portals4.Transfer{Target: r.other, PT: r.data.Index(), MatchBits: matchBits}
-	r.ctl = portals4.Transfer{Target: r.other, PT: r.control.Index(), MatchBits: matchBits + 1, Length: number}
+	r.ctl = portals4.Transfer{Target: r.other, PT: r.control.Index(), MatchBits: matchBits + 1}
 	return nil
 }
 
@@ -204,23 +207,34 @@ func (r *rank) agree(n uint64) (uint64, error) {
 	case r.alone:
 		return n, nil
 	case r.job.Rank() == 0:
-		return n, r.tell(n)
+		binary.LittleEndian.PutUint64(r.wordOut, n)
+		r.ctl.Length = number
+		return n, r.ctlMD.Put(&r.ctl)
 	}
-	return r.hear()
+	if err := r.hear(); err != nil {
+		return 0, err
+	}
+	n = binary.LittleEndian.Uint64(r.word)
+	return n, r.handOver()
 }
 
-// tell sends a number to the peer, hear waits for one.
-func (r *rank) tell(n uint64) error {
-	binary.LittleEndian.PutUint64(r.wordOut, n)
+// nudge tells the peer that something is over, and hear waits for that.
+func (r *rank) nudge() error {
+	r.ctl.Length = 0
 	return r.ctlMD.Put(&r.ctl)
 }
 
-func (r *rank) hear() (uint64, error) {
-	if err := r.told.wait(1); err != nil {
-		return 0, err
+func (r *rank) hear() error { return r.told.wait(1) }
+
+// meet is a barrier, in which the interface moves, also where it has no agent.
+func (r *rank) meet() error {
+	if r.alone {
+		return nil
 	}
-	n := binary.LittleEndian.Uint64(r.word)
-	return n, r.handOver()
+	if err := r.nudge(); err != nil {
+		return err
+	}
+	return r.hear()
 }
 
 // handOver tells Go's memory model that what this goroutine has read of and written to memory comes before what the interface will

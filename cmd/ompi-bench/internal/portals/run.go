@@ -2,11 +2,9 @@ package portals
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
@@ -31,25 +29,30 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 		return job.Finalize()
 	}
 	hub, memory, awake := rte.NewHub(o.Goroutines), shm.NewHub(o.Goroutines), &progress.Runnable{}
-	errs := make([]error, o.Goroutines)
-	var ranks sync.WaitGroup
-	for r := range errs {
-		ranks.Go(func() {
+	ends := make(chan error, o.Goroutines)
+	for r := range o.Goroutines {
+		go func() {
 			awake.Enter()
 			defer awake.Leave()
 			job := hub.Job(r)
-			if errs[r] = bench(ctx, o, &portals4.Config{Job: job, Hub: memory, Runnable: awake}, out); errs[r] != nil {
-				job.Abort(1, errs[r].Error())
+			err := bench(ctx, o, &portals4.Config{Job: job, Hub: memory, Runnable: awake}, out)
+			ends <- err
+			if err != nil {
+				job.Abort(1, err.Error())
 			}
-		})
+		}()
 	}
-	ranks.Wait()
-	for _, err := range errs { // that of a rank which was only sent away is not the cause
-		if _, sent := errors.AsType[*rte.AbortError](err); err != nil && !sent {
-			return err
+	for range o.Goroutines {
+		select {
+		case err := <-ends:
+			if err != nil {
+				return err // the other may wait for this one for ever
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // bench is one rank's part in all measurements.
@@ -176,7 +179,7 @@ func measure(ctx context.Context, o Options, t Test, job rte.Job, iface *portals
 		report.Line(out, t.Test, row)
 		result.Rows = append(result.Rows, row)
 	}
-	if err := job.Fence(); err != nil { // the peer may still have something under way to this one
+	if err := r.meet(); err != nil { // the peer may still have something under way to this one
 		return result, err
 	}
 	return result, r.free()
@@ -187,7 +190,7 @@ func (r *rank) repeat(size int64, loop func(n int) (float64, error)) (report.Row
 	l, fixed := r.test.Loop(size, r.o.Params)
 	if l.Warmup > 0 {
 		start := time.Now()
-		if err := r.job.Fence(); err != nil {
+		if err := r.meet(); err != nil {
 			return report.Row{}, err
 		}
 		if _, err := loop(l.Warmup); err != nil {
@@ -205,7 +208,7 @@ func (r *rank) repeat(size int64, loop func(n int) (float64, error)) (report.Row
 	reps := min(suite.Repetitions, l.Iterations)
 	values := make([]float64, 0, reps)
 	for range reps {
-		if err := r.job.Fence(); err != nil {
+		if err := r.meet(); err != nil {
 			return report.Row{}, err
 		}
 		v, err := loop(l.Iterations / reps)
