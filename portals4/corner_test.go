@@ -478,3 +478,65 @@ func TestNALTellsInCall(t *testing.T) {
 		slow.has.Owner.FragDone(slow.has, errors.New("dead"))
 	})
 }
+
+// TestWaiters: who is woken for an event and takes another, or none, leaves it to the next; and a queue may be freed before who was woken runs.
+func TestWaiters(t *testing.T) {
+	together(t, 1, "local", func(i *Interface, _ int) error {
+		ni, err := i.NI(Matching|PhysicalAddresses, AnyPID, nil)
+		if err != nil {
+			return err
+		}
+		var q [4]*EQ
+		for k := range q {
+			if q[k], err = ni.EQAlloc(4); err != nil {
+				return err
+			}
+		}
+		done := make(chan error, 4)
+		wait := func(f func(ev *Event) error, on *EQ, n int) {
+			go func() {
+				var ev Event
+				done <- f(&ev)
+			}()
+			for seen := false; !seen; time.Sleep(50 * time.Microsecond) {
+				i.engine.Lock()
+				seen = len(on.waiters) == n
+				i.engine.Unlock()
+			}
+		}
+		post := func(q *EQ) {
+			*q.slot() = Event{Type: EventPut}
+			q.posted()
+		}
+		wait(func(ev *Event) error { _, err := EQPoll([]*EQ{q[1], q[0]}, time.Minute, ev); return err }, q[0], 1)
+		wait(q[0].Wait, q[0], 2)
+		wait(q[2].Wait, q[2], 1)
+		wait(func(ev *Event) error { _, err := EQPoll([]*EQ{q[3]}, time.Minute, ev); return err }, q[3], 1)
+		i.engine.Lock()
+		i.robin = 0
+		post(q[0])
+		post(q[1])
+		for _, q := range q[2:] {
+			post(q)
+			q.end()
+		}
+		i.engine.Unlock()
+		interrupted := 0
+		for range 4 {
+			select {
+			case err := <-done:
+				if errors.Is(err, ErrInterrupted) {
+					interrupted++
+				} else if err != nil {
+					return err
+				}
+			case <-time.After(20 * time.Second):
+				return errors.New("a wake-up is lost")
+			}
+		}
+		if interrupted != 2 {
+			t.Errorf("%d were interrupted, want 2", interrupted)
+		}
+		return nil
+	})
+}
