@@ -30,6 +30,7 @@ type arrival struct {
 	reg       btl.MemHandle
 	exposed   bool
 	part      memory // what is read or streamed
+	placing   uint64 // bytes that a NAL is writing into the entry
 	kept      []byte
 	res       result // for who is in this process
 	old       []byte
@@ -60,7 +61,7 @@ func (i *Interface) keep(a *arrival) *arrival {
 	k.live = true
 	k.request, k.ni, k.l, k.initiator, k.uid, k.pt, k.e, k.h, k.list, k.used, k.mlength = a.request, a.ni, a.l, a.initiator, a.uid, a.pt, a.e, a.h, a.list, a.used, a.mlength
 	k.request.data, k.request.operand = nil, nil
-	k.move.n = 0
+	k.move.n, k.placing = 0, 0
 	k.e.active++
 	k.pt.active++
 	if k.owes = 0; k.pt.flow && k.e.options&EventCommDisable == 0 {
@@ -334,7 +335,7 @@ func (i *Interface) fetchBody(a *arrival) {
 }
 
 func (i *Interface) askBody(a *arrival) {
-	a.move.at = 0
+	a.move.at, a.placing = 0, 0
 	a.part = a.e.mem // what comes goes here (bodyHandler)
 	i.send(i.newOut(a.l, tagCTS, uint64(a.token())|uint64(a.handle)<<32, a.mlength))
 }

@@ -540,3 +540,32 @@ func TestWaiters(t *testing.T) {
 		return nil
 	})
 }
+
+// TestPlacedTwice: memory into which a NAL writes stays in use until that is over, whatever the peer says meanwhile.
+func TestPlacedTwice(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		c.entry(c.pt(0), 100, OpPut, PriorityList)
+		c.announces(100)
+		a := c.arrivals.all[0]
+		hdr := binary.LittleEndian.AppendUint64(nil, uint64(a.token()))
+		hdr = binary.LittleEndian.AppendUint64(hdr, 0)
+		p := c.nals.Dispatch.Handlers[tagBody].(btl.Placer)
+		if b := p.Place(1, hdr, 100); len(b) != 100 {
+			t.Fatalf("%d bytes", len(b))
+		}
+		p.Placed(1, hdr, 100, errors.New("the link broke, and another brings it")) // once more
+		if b := p.Place(1, hdr, 60); len(b) != 60 {
+			t.Fatalf("%d bytes", len(b))
+		}
+		c.says(tagBody, uint64(a.token()), 60, make([]byte, 40)...)
+		c.trusted(true)
+		c.want()
+		p.Placed(1, hdr, 60, nil)
+		c.want(EventPut)
+		c.announces(100)
+		hdr = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(a.token())), 0)
+		p.Place(1, hdr, 60)
+		c.says(tagBody, uint64(a.token()), 0, make([]byte, 100)...)
+		c.trusted(false)
+	})
+}

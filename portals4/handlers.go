@@ -249,7 +249,7 @@ func (i *Interface) bodyAt(peer int, hdr []byte, n int) (*arrival, uint64, bool)
 	if ok {
 		a = i.arrivals.find(l, uint32(w0))
 	}
-	if a == nil || a.op != opPut || a.move.on || a.part.size == 0 || at > a.mlength || uint64(n) > a.mlength-at || uint64(n) > a.mlength-a.move.at {
+	if a == nil || a.op != opPut || a.move.on || a.part.size == 0 || at > a.mlength || uint64(n) > a.mlength-at || uint64(n) > a.mlength-a.move.at-a.placing {
 		i.garbage(l, unknown("data of", uint32(w0)))
 		return nil, 0, false
 	}
@@ -276,14 +276,20 @@ func (h *bodyHandler) Place(peer int, hdr []byte, n int) []byte {
 	if !whole {
 		return nil
 	}
+	a.placing += uint64(n) // it does not end before Placed
 	return b
 }
 
 // Placed implements btl.Placer.
 func (h *bodyHandler) Placed(peer int, hdr []byte, n int, err error) {
 	i := (*Interface)(h)
+	if l := i.links[peer]; l != nil && len(hdr) >= 4 {
+		if a := i.arrivals.find(l, binary.LittleEndian.Uint32(hdr)); a != nil {
+			a.placing -= min(a.placing, uint64(n))
+		}
+	}
 	if err != nil {
-		return // the link ends, and with it what came over it
+		return // the link ends, and with it what came over it; or the message comes again
 	}
 	if a, _, ok := i.bodyAt(peer, hdr, n); ok {
 		i.bodyCame(a, n)
@@ -308,7 +314,7 @@ func (i *Interface) replyAt(peer int, hdr []byte, n int) (*op, uint64, bool) {
 	if ok {
 		o = i.ops.find(l, uint32(w0))
 	}
-	if o == nil || o.kind != opGet || o.over || o.move.on || at > o.length || uint64(n) > o.length-at || uint64(n) > o.length-o.got {
+	if o == nil || o.kind != opGet || o.over || o.move.on || at > o.length || uint64(n) > o.length-at || uint64(n) > o.length-o.got-o.placing {
 		i.garbage(l, unknown("data for", uint32(w0)))
 		return nil, 0, false
 	}
@@ -337,12 +343,18 @@ func (h *replyHandler) Place(peer int, hdr []byte, n int) []byte {
 	if !whole {
 		return nil
 	}
+	o.placing += uint64(n)
 	return b
 }
 
 // Placed implements btl.Placer.
 func (h *replyHandler) Placed(peer int, hdr []byte, n int, err error) {
 	i := (*Interface)(h)
+	if l := i.links[peer]; l != nil && len(hdr) >= 4 {
+		if o := i.ops.find(l, binary.LittleEndian.Uint32(hdr)); o != nil {
+			o.placing -= min(o.placing, uint64(n))
+		}
+	}
 	if err != nil {
 		return
 	}
@@ -355,7 +367,7 @@ func (h *replyHandler) Placed(peer int, hdr []byte, n int, err error) {
 
 // replyOn ends a get when all its data has come.
 func (i *Interface) replyOn(o *op) {
-	if o.known && o.got >= o.res.mlength {
+	if o.known && o.got >= o.res.mlength && o.placing == 0 {
 		o.over = true
 		i.answer(o)
 	}

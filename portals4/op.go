@@ -31,6 +31,7 @@ type op struct {
 	dst     memory // of a get and a fetching operation: where to
 	base    uint64
 	got     uint64
+	placing uint64 // bytes that a NAL is writing into dst
 	res     result
 	reg     btl.MemHandle
 	source  []byte // memory that the target reads or that is streamed; alive by this
@@ -90,6 +91,7 @@ func (t *opTable) put(o *op) {
 	o.gen = (o.gen + 1) & genMask
 	o.link, o.md, o.into, o.userPtr, o.source = nil, nil, nil, nil, nil
 	o.dst, o.src, o.got = memory{}, memory{}, 0
+	o.placing = 0
 	t.free = append(t.free, o.index)
 	t.used--
 }
