@@ -27,7 +27,6 @@ type chaos struct {
 	into    *MDHandle
 	ops     []chaosOp
 	entries []Entry
-	handles map[uint32]bool // of operations that the peer has been answered
 	nextOp  uint32
 }
 
