@@ -44,3 +44,22 @@ func TestJobStopped(t *testing.T) {
 		})
 	}
 }
+
+// TestAbandoned: who stands in does not do so for ever where the token is gone for good.
+func TestAbandoned(t *testing.T) {
+	w, _ := newWorld(t, 2, map[string]string{"btl_udp_timeout": "200ms"}, nil)
+	r := w.Ranks[0]
+	m := moduleOf(r)
+	over := make(chan struct{})
+	stop := make(chan struct{})
+	r.Do(func() {
+		go func() { m.watch.stand(stop); close(over) }()
+		r.Engine.Abandon()
+		select {
+		case <-over:
+		case <-time.After(btltest.Patience):
+			t.Error("it stands in still")
+			close(stop)
+		}
+	})
+}

@@ -105,6 +105,9 @@ func (w *watch) stand(stop <-chan struct{}) {
 		}
 		e := w.m.engine
 		if !e.LockFor(time.Millisecond) {
+			if e.Abandoned() { // and nobody will close the module
+				return
+			}
 			continue
 		}
 		if !w.m.closed {
