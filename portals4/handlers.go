@@ -139,6 +139,7 @@ func (i *Interface) overtaken(l *link) {
 		l.held -= len(b) - 1
 		w0, w1, tail, data, _ := split(b[1:1+b[0]], b[1+b[0]:])
 		i.inOrder(l, w0, w1, tail, data)
+		i.settle() // queues need hold no more than the events of one message
 	}
 }
 

@@ -365,7 +365,6 @@ func (i *Interface) plain(l *link, handle uint32) {
 	if !l.acking {
 		l.acking, l.aged = true, false
 		i.acking = append(i.acking, l)
-		i.engine.Busy(1)
 	}
 }
 
@@ -377,6 +376,7 @@ func (i *Interface) flushAcks() int {
 		if l.nacks > 0 && !l.aged {
 			l.aged = true
 			k++
+			n++ // nobody sleeps before they are gone
 			continue
 		}
 		if l.nacks > 0 {
@@ -385,7 +385,6 @@ func (i *Interface) flushAcks() int {
 		}
 		l.acking = false
 		i.acking = append(i.acking[:k], i.acking[k+1:]...)
-		i.engine.Busy(-1)
 	}
 	return n
 }

@@ -34,7 +34,7 @@ var most = Limits{
 
 const (
 	maxAtomic   = 16 << 10
-	volatileMax = 64
+	volatileMax = 4 << 10
 	minPTIndex  = 63
 )
 

@@ -30,6 +30,7 @@ type credits struct {
 	bytes  int // its share of the blocks
 	begged int // peers that starve for our credit
 	any    int // receives from any source that wait
+	spare  int // headers that may be lent: those that are in nobody's share
 }
 
 // account is what a peer and this rank owe each other.
@@ -61,6 +62,8 @@ func (c *credits) init(m *module) {
 	for _, p := range m.peers {
 		p.heads, p.bytes = c.heads, c.bytes
 	}
+	m.peers[m.me].heads = math.MaxInt32 / 2 // the interface alone bounds what a rank keeps of itself
+	c.spare = m.limits.MaxUnexpectedHeaders - n*c.heads
 }
 
 // shape is how the memory for short messages is cut: small enough that a sender's share is several blocks, or it would be given back in one.
@@ -118,6 +121,7 @@ func (c *credits) came(m *module, p *peer, proto uint64, ev *ptl.Event) {
 	}
 	if p.lent > 0 {
 		p.lent--
+		c.spare++
 	} else {
 		p.owedHeads++
 	}
@@ -192,7 +196,12 @@ func (m *module) begged(p *peer) {
 // lend lets a starving peer send more than its share.
 func (m *module) lend(p *peer) {
 	p.step = min(max(2*p.step, leastLoan), m.credit.heads)
-	step := p.step
+	step := min(p.step, m.credit.spare)
+	if step == 0 {
+		m.env.Upcalls.Say("mtl_portals4_headers", "a receive waits for a message that stands behind more others than there may be unexpected ones; receive some, or raise mtl_portals4_max_unexpected_headers")
+		return
+	}
+	m.credit.spare -= step
 	p.lent += step
 	p.starving = false
 	m.credit.begged--

@@ -11,6 +11,7 @@ const (
 	flowOut     = 5 << flowShift // down the tree
 	flowCredit  = 6 << flowShift // credit given back
 	flowStarve  = 7 << flowShift // more is needed
+	flowMark    = 9 << flowShift // all before it has come
 
 	flowKind = 0xf << flowShift
 	flowRank = 1<<32 - 1

@@ -38,6 +38,7 @@ type module struct {
 	recvPT, readPT, flowPT         *ptl.PT
 	md                             *ptl.MDHandle // of memory anywhere, its events go to sendEQ
 	mute                           *ptl.MDHandle // likewise, without events
+	swift                          *ptl.MDHandle // likewise, whose puts are copied: see quick.go
 	xfer                           ptl.Transfer  // reused by every call
 
 	me    int // rank in the job
@@ -84,6 +85,9 @@ type peer struct {
 	refused       int    // recoveries in a row in which it refused something
 	round         uint64 // the last of them
 	delayed       bool   // its queue waits for the timer
+
+	unmarked, marked uint64 // quick sends, and those known to have come
+	mark             marker // on its way, if it names the peer
 
 	account
 }
@@ -210,6 +214,9 @@ func (m *module) setUp() error {
 	if m.mute, err = m.ni.MDBind(&ptl.MD{Anywhere: true}); err != nil {
 		return err
 	}
+	if m.swift, err = m.ni.MDBind(&ptl.MD{Anywhere: true, Options: ptl.MDVolatile}); err != nil {
+		return err
+	}
 	if err = m.blocks.init(m); err != nil {
 		return err
 	}
@@ -280,12 +287,6 @@ func (m *module) DelComm(c *core.Comm) {
 			m.chans[ch.ID] = nil
 		}
 	}
-}
-
-// Flushed implements mtl.Module.
-func (m *module) Flushed(c *core.Comm) bool {
-	x := m.chans[c.P2P.ID]
-	return x == nil || x.open == 0
 }
 
 // peerOf is the process that a rank names on a channel.
