@@ -112,6 +112,7 @@ func (ep *endpoint) release(err error) {
 	if c == nil {
 		return
 	}
+	ep.m.batch.flush() // it may refer to what is given back
 	if c.bulk.dst != nil {
 		c.bulk.abort(ep.proc.Rank, err)
 	}

@@ -35,6 +35,7 @@ type module struct {
 
 	base   time.Time // of clock
 	now    int64     // the clock when it was last looked at
+	looked int64     // see watch.away
 	source *progress.Source
 	urgent bool        // the next pass is to look at what is due
 	inPass bool        // what is sent now goes at the end of the pass
@@ -345,6 +346,7 @@ func isHot(s *socket) bool { return s.hot }
 
 // steps does what is due of all that are busy.
 func (m *module) steps() {
+	m.watch.away()
 	for _, s := range m.sockets {
 		s.full = false
 	}

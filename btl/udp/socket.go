@@ -70,9 +70,9 @@ func (m *module) bindSocket(l local, mtu int) (*socket, error) {
 // tune asks the kernel for room and help. Without them it is slower, nothing worse: errors say nothing.
 func (s *socket) tune(family int) {
 	o := &s.m.opts
-	for _, b := range [...]struct{ plain, force, size int }{{unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, o.Sndbuf}, {unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, o.Rcvbuf}} {
+	for _, b := range [...]struct{ option, size int }{{unix.SO_SNDBUF, o.Sndbuf}, {unix.SO_RCVBUF, o.Rcvbuf}} {
 		if b.size > 0 {
-			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.plain, b.size)
+			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.option, b.size)
 		}
 	}
 	s.room = 64 << 10
