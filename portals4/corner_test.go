@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/ompi-go/ompi-go/btl"
-	"github.com/ompi-go/ompi-go/mca"
-	"github.com/ompi-go/ompi-go/rte"
-	"github.com/ompi-go/ompi-go/shm"
 )
 
 // corner is an interface whose only peer, rank 1, is played by the test: what it sends goes straight to the handlers, under the token.
@@ -352,66 +348,6 @@ func TestSecondGreeting(t *testing.T) {
 	})
 }
 
-// TestCloseServesPeers: a process that closes its interface without an agent still answers those that are not as far.
-func TestCloseServesPeers(t *testing.T) {
-	for _, nal := range []string{"local", "tcp"} {
-		hub, mem := rte.NewHub(2), shm.NewHub(2)
-		done := make(chan error, 2)
-		start := time.Now()
-		for r := range 2 {
-			go func() { done <- closeLate(hub.Job(r), mem, nal) }()
-		}
-		for range 2 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		if d := time.Since(start); d > quietTime/2 {
-			t.Errorf("%s: closing took %v", nal, d)
-		}
-	}
-}
-
-func closeLate(job rte.Job, mem *shm.Hub, nal string) error {
-	reg, err := mca.NewRegistry()
-	if err != nil {
-		return err
-	}
-	var in mca.Input
-	for name, v := range map[string]string{"portals4_nal": nal, "portals4_application_bypass": "false"} {
-		in.Settings = append(in.Settings, mca.Setting{Name: name, Value: v, Layer: mca.LayerAPI, Where: "test"})
-	}
-	params, err := mca.Load(reg, in)
-	if err != nil {
-		return err
-	}
-	i, err := Open(Config{Job: job, Registry: reg, Params: params, Hub: mem})
-	if err != nil || job.Rank() == 1 {
-		return errors.Join(err, i.Close())
-	}
-	time.Sleep(20 * time.Millisecond) // the other closes meanwhile; if not, nothing is tested
-	ni, err := i.NI(Matching|PhysicalAddresses, AnyPID, nil)
-	if err != nil {
-		return err
-	}
-	eq, err := ni.EQAlloc(4)
-	if err != nil {
-		return err
-	}
-	md, err := ni.MDBind(&MD{Start: make([]byte, 8), EQ: eq})
-	if err != nil {
-		return err
-	}
-	err = md.Put(&Transfer{Length: 8, Ack: Ack, Target: ni.ProcessOf(1)})
-	var ev Event
-	for _, k := range []Kind{EventSend, EventAck} {
-		if _, e := EQPoll([]*EQ{eq}, quietTime/2, &ev); e != nil || ev.Type != k {
-			err = errors.Join(err, fmt.Errorf("want %v: %v, %w", k, &ev, e))
-		}
-	}
-	return errors.Join(err, i.Close())
-}
-
 // slowEnd is an endpoint that is done with a message when the next one comes, and tells so in the middle of that.
 type slowEnd struct{ has *btl.Frag }
 
@@ -479,68 +415,6 @@ func TestNALTellsInCall(t *testing.T) {
 	})
 }
 
-// TestWaiters: who is woken for an event and takes another, or none, leaves it to the next; and a queue may be freed before who was woken runs.
-func TestWaiters(t *testing.T) {
-	together(t, 1, "local", func(i *Interface, _ int) error {
-		ni, err := i.NI(Matching|PhysicalAddresses, AnyPID, nil)
-		if err != nil {
-			return err
-		}
-		var q [4]*EQ
-		for k := range q {
-			if q[k], err = ni.EQAlloc(4); err != nil {
-				return err
-			}
-		}
-		done := make(chan error, 4)
-		wait := func(f func(ev *Event) error, on *EQ, n int) {
-			go func() {
-				var ev Event
-				done <- f(&ev)
-			}()
-			for seen := false; !seen; time.Sleep(50 * time.Microsecond) {
-				i.engine.Lock()
-				seen = len(on.waiters) == n
-				i.engine.Unlock()
-			}
-		}
-		post := func(q *EQ) {
-			*q.slot() = Event{Type: EventPut}
-			q.posted()
-		}
-		wait(func(ev *Event) error { _, err := EQPoll([]*EQ{q[1], q[0]}, time.Minute, ev); return err }, q[0], 1)
-		wait(q[0].Wait, q[0], 2)
-		wait(q[2].Wait, q[2], 1)
-		wait(func(ev *Event) error { _, err := EQPoll([]*EQ{q[3]}, time.Minute, ev); return err }, q[3], 1)
-		i.engine.Lock()
-		i.robin = 0
-		post(q[0])
-		post(q[1])
-		for _, q := range q[2:] {
-			post(q)
-			q.end()
-		}
-		i.engine.Unlock()
-		interrupted := 0
-		for range 4 {
-			select {
-			case err := <-done:
-				if errors.Is(err, ErrInterrupted) {
-					interrupted++
-				} else if err != nil {
-					return err
-				}
-			case <-time.After(20 * time.Second):
-				return errors.New("a wake-up is lost")
-			}
-		}
-		if interrupted != 2 {
-			t.Errorf("%d were interrupted, want 2", interrupted)
-		}
-		return nil
-	})
-}
-
 // TestPlacedTwice: memory into which a NAL writes stays in use until that is over, whatever the peer says meanwhile.
 func TestPlacedTwice(t *testing.T) {
 	inCorner(t, 16, func(c *corner) {
@@ -567,5 +441,45 @@ func TestPlacedTwice(t *testing.T) {
 		p.Place(1, hdr, 60)
 		c.says(tagBody, uint64(a.token()), 0, make([]byte, 100)...)
 		c.trusted(false)
+	})
+}
+
+// fullEnd is an endpoint that takes nothing.
+type fullEnd struct{}
+
+func (fullEnd) Send(*btl.Frag) (bool, error) { return false, btl.ErrAgain }
+
+// TestFlood: a peer that asks and does not read the answers may have as many waiting as he has operations.
+func TestFlood(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		c.entry(c.pt(0), 100, OpGet, PriorityList)
+		c.l.Send, c.l.MaxInline = fullEnd{}, 0
+		for range 3 {
+			c.asks(request{op: opGet, pt: 4, flags: hasHandle | hasLength, handle: 1})
+		}
+		if c.l.queued != 3 {
+			t.Errorf("%d answers wait, want 3", c.l.queued)
+		}
+		c.Poll()
+		c.trusted(true)
+		c.l.queued += queuedMax
+		c.asks(request{op: opGet, pt: 4, flags: hasHandle | hasLength, handle: 1})
+		c.trusted(false)
+	})
+}
+
+// TestUnlinkWhileWaiting: an entry that waits for the data of an unexpected operation is in use until that has come.
+func TestUnlinkWhileWaiting(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		pt := c.pt(0)
+		c.entry(pt, 1000, OpPut|EventCommDisable, OverflowList)
+		c.announces(100)
+		e := c.entry(pt, 100, OpPut, PriorityList)
+		if err := e.Unlink(); !errors.Is(err, ErrInUse) {
+			t.Errorf("unlinked: %v", err)
+		}
+		c.says(tagBody, uint64(c.arrivals.all[0].token()), 0, make([]byte, 100)...)
+		c.want(EventPutOverflow)
+		c.must(e.Unlink())
 	})
 }

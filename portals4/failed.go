@@ -58,7 +58,7 @@ func (i *Interface) drop(l *link, cause error) {
 		i.gone(o, cause)
 		o = next
 	}
-	l.head, l.tail = nil, nil
+	l.head, l.tail, l.queued = nil, nil, 0
 	i.pushFlows(l)
 	for _, o := range i.ops.all {
 		if o.live && o.link == l && !o.move.on {

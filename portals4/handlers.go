@@ -75,8 +75,13 @@ func (h *requestHandler) Receive(peer int, hdr, payload []byte) {
 	if len(l.early) > 0 {
 		i.overtaken(l)
 	}
+	if l.queued > queuedMax {
+		i.garbage(l, errFlood)
+	}
 	i.settle()
 }
+
+var errFlood = errors.New("more requests than it can have under way, and reads no answers")
 
 // inOrder takes the next request of its sender.
 func (i *Interface) inOrder(l *link, w0, w1 uint64, tail, data []byte) {

@@ -36,6 +36,7 @@ type link struct {
 	busy   bool
 	head   *out // messages that found no room, in order
 	tail   *out
+	queued int // how many
 	moves  []*move
 	same   bool  // the peer reaches this process by the same NAL, so that handles of memory mean something
 	flows  *flow // payloads that are sent piece by piece
@@ -48,6 +49,9 @@ const (
 	earlyMax      = 4096
 	earlyBytesMax = 64 << 20
 )
+
+// queuedMax bounds what waits for room to a peer: no more answers than it has operations under way, and as many operations of this process.
+const queuedMax = 2 * (indexMask + 1)
 
 // out is a message on its way out.
 type out struct {
@@ -145,6 +149,7 @@ func (l *link) enqueue(o *out) {
 		l.head = o
 	}
 	l.tail = o
+	l.queued++
 	l.wait()
 }
 
@@ -225,6 +230,7 @@ func (i *Interface) push() int {
 				l.tail = nil
 			}
 			o.next = nil
+			l.queued--
 			n++
 			if l.dead != nil {
 				i.gone(o, l.dead)
@@ -232,6 +238,7 @@ func (i *Interface) push() int {
 				if o.next, l.head = l.head, o; l.tail == nil {
 					l.tail = o
 				}
+				l.queued++
 				n--
 				break
 			}

@@ -19,6 +19,7 @@ type header struct {
 // claim is somebody who waits for the data of a header.
 type claim struct {
 	userPtr any
+	e       *entry // persistent, and in use by this; nil: used up, or a search
 	ct      *CT
 	options EntryOptions
 	search  bool // SearchOnly: the event is SEARCH
@@ -38,10 +39,13 @@ func (pt *PT) takeUnexpected(e *entry) bool {
 		if !once {
 			next = pt.unexpected.Next(h, &e.Pattern)
 		}
-		pt.consume(h.Owner, claim{userPtr: e.userPtr, ct: e.ct, options: e.options, last: once})
+		c := claim{userPtr: e.userPtr, ct: e.ct, options: e.options, last: once}
 		if once {
+			pt.consume(h.Owner, c)
 			return true
 		}
+		c.e = e
+		pt.consume(h.Owner, c)
 		h = next
 	}
 	return false
@@ -54,6 +58,9 @@ func (pt *PT) consume(h *header, c claim) {
 	if h.pending {
 		if c.ct != nil {
 			c.ct.users++
+		}
+		if c.e != nil {
+			c.e.active++
 		}
 		h.claims = append(h.claims, c)
 		return
@@ -193,6 +200,10 @@ func (pt *PT) landed(h *header, f FailType) {
 		pt.overflowed(h, c)
 		if c.ct != nil {
 			c.ct.users--
+		}
+		if c.e != nil {
+			c.e.active--
+			c.e.settled()
 		}
 	}
 	if h.removed {
