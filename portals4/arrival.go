@@ -134,7 +134,7 @@ func (i *Interface) arrive(a *arrival) {
 		return
 	}
 	keepHeader := a.list == OverflowList && e.options&UnexpectedHdrDisable == 0
-	if keepHeader && ni.headers.used >= ni.limits.MaxUnexpectedHeaders {
+	if keepHeader && ni.headers.used[kindOf(pt.flow)] >= ni.limits.MaxUnexpectedHeaders {
 		if pt.flow {
 			pt.stop(e.options&EventFlowCtrlDisable != 0)
 			i.reject(a, PTDisabled)
@@ -223,7 +223,7 @@ func (e *entry) place(a *arrival) {
 
 // keepHeader notes an operation that the overflow list has taken.
 func (i *Interface) keepHeader(a *arrival) {
-	h := a.ni.newHeader()
+	h := a.ni.newHeader(kindOf(a.pt.flow))
 	h.e = a.e
 	a.e.headers++
 	a.h = h

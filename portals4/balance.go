@@ -35,7 +35,7 @@ func (i *Interface) balance() {
 			headers += pt.unexpected.Len()
 		}
 		must(ni.entries.used == entries, "%d entries, portal table entries have %d", ni.entries.used, entries)
-		must(ni.headers.used == headers, "%d unexpected headers, portal table entries have %d", ni.headers.used, headers)
+		must(ni.headers.used[0]+ni.headers.used[1] == headers, "%v unexpected headers, portal table entries have %d", ni.headers.used, headers)
 		must(ni.triggered == 0, "%d triggered operations wait", ni.triggered)
 		for _, md := range ni.bound {
 			must(md.pending == 0 && md.armed == 0, "a memory descriptor has %d operations under way, and %d wait", md.pending, md.armed)

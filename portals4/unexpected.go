@@ -10,6 +10,7 @@ type header struct {
 	ni      *NI
 	e       *entry
 	ev      Event // PUT_OVERFLOW or the like, but for UserPtr
+	kind    uint8 // in headerPool.used
 	pending bool  // the data is on the way
 	claims  []claim
 	removed bool // out of the list, waiting for its data
@@ -26,9 +27,19 @@ type claim struct {
 	last    bool // it was used up by this: AUTO_UNLINK follows
 }
 
+// headerPool has an NI's headers. The limit holds for flow-controlled portal table entries and for others apart: what is refused there comes again, and
+// must not take the room of those who can only drop.
 type headerPool struct {
 	free *header
-	used int
+	used [2]int // by kindOf
+}
+
+// kindOf is the index in used.
+func kindOf(flow bool) uint8 {
+	if flow {
+		return 1
+	}
+	return 0
 }
 
 // takeUnexpected gives an entry of the priority list what waits for it, and reports whether that used it up.
@@ -109,10 +120,10 @@ func (h *header) recycle() {
 	clear(h.claims)
 	h.claims = h.claims[:0]
 	h.next, p.free = p.free, h
-	p.used--
+	p.used[h.kind]--
 }
 
-func (ni *NI) newHeader() *header {
+func (ni *NI) newHeader(kind uint8) *header {
 	p := &ni.headers
 	h := p.free
 	if h != nil {
@@ -121,7 +132,8 @@ func (ni *NI) newHeader() *header {
 		h = &header{ni: ni}
 		h.Owner = h
 	}
-	p.used++
+	h.kind = kind
+	p.used[kind]++
 	return h
 }
 

@@ -49,7 +49,6 @@ const (
 	creditShift = 40
 	leastLoan   = 16
 	leastHeads  = 4
-	othersHeads = 16384
 )
 
 func (c *credits) init(m *module) {
@@ -69,10 +68,9 @@ func (c *credits) init(m *module) {
 	c.spare -= c.spare / 2
 }
 
-// headers is how many unexpected headers the interface must have, so that none is refused for which there is credit: all shares and what can be lent, and
-// beside that what others keep in the same network interface, such as the greetings of coll portals4.
+// headers is how many unexpected headers the interface must have, so that none is refused for which there is credit: all shares and what can be lent.
 func (c *credits) headers(o *Options, ranks int) int {
-	return max(o.MaxHeaders, leastHeads*ranks) + othersHeads
+	return max(o.MaxHeaders, leastHeads*ranks)
 }
 
 // shape is how the memory for short messages is cut: small enough that a sender's share is several blocks, or it would be given back in one.

@@ -172,7 +172,7 @@ func (m *module) setUp() error {
 		m.peers = append(m.peers, &peer{proc: p, id: m.ni.ProcessOf(p.Rank)})
 	}
 	m.credit.init(m)
-	if want := m.credit.heads*len(m.peers) + 2*m.credit.spare; m.credit.on && want > m.limits.MaxUnexpectedHeaders {
+	if want := m.credit.headers(&m.opt, len(m.peers)); m.credit.on && want > m.limits.MaxUnexpectedHeaders {
 		return fmt.Errorf("flow control by credit needs %d unexpected headers, the interface has %d (mtl_portals4_flow_control)", want, m.limits.MaxUnexpectedHeaders)
 	}
 	if m.trig {
