@@ -411,3 +411,161 @@ func closeLate(job rte.Job, mem *shm.Hub, nal string) error {
 	}
 	return errors.Join(err, i.Close())
 }
+
+// slowEnd is an endpoint that is done with a message when the next one comes, and tells so in the middle of that.
+type slowEnd struct{ has *btl.Frag }
+
+func (s *slowEnd) Send(f *btl.Frag) (bool, error) {
+	last := s.has
+	s.has = f
+	if last != nil {
+		last.Owner.FragDone(last, nil)
+	}
+	return false, nil
+}
+
+// strict is a listener that is not called while its owner is in a call.
+type strict struct {
+	t    *testing.T
+	busy bool
+	seen int
+}
+
+func (s *strict) Events(q *EQ) {
+	if s.busy {
+		s.t.Error("a listener is called in the middle of a call of its owner's")
+	}
+	var ev Event
+	for q.Take(&ev) == nil {
+		s.seen++
+	}
+}
+
+// TestNALTellsInCall: what a NAL tells in the middle of a call waits for the end of that: listeners, and triggered operations, which may need what
+// the call is at.
+func TestNALTellsInCall(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		slow := new(slowEnd)
+		c.l.Send, c.l.MaxInline = slow, 0
+		hears := &strict{t: t, busy: true}
+		c.must(c.eq.OnEvents(hears))
+		ct, err := c.ni.CTAlloc()
+		c.must(err)
+		pt := c.pt(0)
+		mem := make([]byte, 8)
+		_, err = pt.MEAppend(&ME{Start: mem, UID: AnyUID, Options: OpPut | OpGet | EventCommDisable | EventLinkDisable, MatchID: AnyProcess}, PriorityList, nil)
+		c.must(err)
+		_, err = pt.MEAppend(&ME{Start: make([]byte, 8), UID: AnyUID, Options: OpPut | EventLinkDisable, MatchID: AnyProcess, MatchBits: 5}, PriorityList, nil)
+		c.must(err)
+		md, err := c.ni.MDBind(&MD{Start: make([]byte, 64), EQ: c.eq, CT: ct, Options: MDEventCTSend | MDEventSendDisable})
+		c.must(err)
+		c.must(md.TriggeredPut(&Transfer{Length: 8, Target: Rank(0), PT: 4, MatchBits: 5}, ct, 1))
+		for range 2 {
+			c.must(md.Put(&Transfer{Length: 8, Target: Rank(1), PT: 4}))
+		}
+		hears.busy = false
+		// The response to this ends the second put: a count, in the middle of the handling of a request.
+		c.asks(request{op: opFetch, pt: 4, flags: hasHandle, handle: 1, atomic: Sum, typ: Uint64, data: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+		if v, _ := ct.Get(); v.Success != 3 || mem[0] != 1 {
+			t.Errorf("counted %+v, memory %v", v, mem)
+		}
+		c.trusted(true)
+		c.Poll()
+		if hears.seen != 1 { // the PUT of the triggered one
+			t.Errorf("heard of %d events", hears.seen)
+		}
+		c.failed(c.l, errors.New("dead"))
+		slow.has.Owner.FragDone(slow.has, errors.New("dead"))
+	})
+}
+
+// TestWaiters: who is woken for an event and takes another, or none, leaves it to the next; and a queue may be freed before who was woken runs.
+func TestWaiters(t *testing.T) {
+	together(t, 1, "local", func(i *Interface, _ int) error {
+		ni, err := i.NI(Matching|PhysicalAddresses, AnyPID, nil)
+		if err != nil {
+			return err
+		}
+		var q [4]*EQ
+		for k := range q {
+			if q[k], err = ni.EQAlloc(4); err != nil {
+				return err
+			}
+		}
+		done := make(chan error, 4)
+		wait := func(f func(ev *Event) error, on *EQ, n int) {
+			go func() {
+				var ev Event
+				done <- f(&ev)
+			}()
+			for seen := false; !seen; time.Sleep(50 * time.Microsecond) {
+				i.engine.Lock()
+				seen = len(on.waiters) == n
+				i.engine.Unlock()
+			}
+		}
+		post := func(q *EQ) {
+			*q.slot() = Event{Type: EventPut}
+			q.posted()
+		}
+		wait(func(ev *Event) error { _, err := EQPoll([]*EQ{q[1], q[0]}, time.Minute, ev); return err }, q[0], 1)
+		wait(q[0].Wait, q[0], 2)
+		wait(q[2].Wait, q[2], 1)
+		wait(func(ev *Event) error { _, err := EQPoll([]*EQ{q[3]}, time.Minute, ev); return err }, q[3], 1)
+		i.engine.Lock()
+		i.robin = 0
+		post(q[0])
+		post(q[1])
+		for _, q := range q[2:] {
+			post(q)
+			q.end()
+		}
+		i.engine.Unlock()
+		interrupted := 0
+		for range 4 {
+			select {
+			case err := <-done:
+				if errors.Is(err, ErrInterrupted) {
+					interrupted++
+				} else if err != nil {
+					return err
+				}
+			case <-time.After(20 * time.Second):
+				return errors.New("a wake-up is lost")
+			}
+		}
+		if interrupted != 2 {
+			t.Errorf("%d were interrupted, want 2", interrupted)
+		}
+		return nil
+	})
+}
+
+// TestPlacedTwice: memory into which a NAL writes stays in use until that is over, whatever the peer says meanwhile.
+func TestPlacedTwice(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		c.entry(c.pt(0), 100, OpPut, PriorityList)
+		c.announces(100)
+		a := c.arrivals.all[0]
+		hdr := binary.LittleEndian.AppendUint64(nil, uint64(a.token()))
+		hdr = binary.LittleEndian.AppendUint64(hdr, 0)
+		p := c.nals.Dispatch.Handlers[tagBody].(btl.Placer)
+		if b := p.Place(1, hdr, 100); len(b) != 100 {
+			t.Fatalf("%d bytes", len(b))
+		}
+		p.Placed(1, hdr, 100, errors.New("the link broke, and another brings it")) // once more
+		if b := p.Place(1, hdr, 60); len(b) != 60 {
+			t.Fatalf("%d bytes", len(b))
+		}
+		c.says(tagBody, uint64(a.token()), 60, make([]byte, 40)...)
+		c.trusted(true)
+		c.want()
+		p.Placed(1, hdr, 60, nil)
+		c.want(EventPut)
+		c.announces(100)
+		hdr = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(a.token())), 0)
+		p.Place(1, hdr, 60)
+		c.says(tagBody, uint64(a.token()), 0, make([]byte, 100)...)
+		c.trusted(false)
+	})
+}

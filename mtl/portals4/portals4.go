@@ -172,6 +172,9 @@ func (m *module) setUp() error {
 		m.peers = append(m.peers, &peer{proc: p, id: m.ni.ProcessOf(p.Rank)})
 	}
 	m.credit.init(m)
+	if want := m.credit.heads*len(m.peers) + 2*m.credit.spare; m.credit.on && want > m.limits.MaxUnexpectedHeaders {
+		return fmt.Errorf("flow control by credit needs %d unexpected headers, the interface has %d (mtl_portals4_flow_control)", want, m.limits.MaxUnexpectedHeaders)
+	}
 	if m.trig {
 		m.trigs.init(m)
 	}
@@ -181,7 +184,7 @@ func (m *module) setUp() error {
 		n int
 	}{
 		{&m.sendEQ, m.opt.SendSlots + m.trigs.most + 8}, {&m.readEQ, m.opt.SendSlots + 8},
-		{&m.recvEQ, m.opt.RecvSlots}, {&m.flowEQ, 64 + 8*len(m.peers) + m.opt.SendSlots},
+		{&m.recvEQ, m.opt.RecvSlots + 2*m.opt.SendSlots}, {&m.flowEQ, 64 + 8*len(m.peers) + m.opt.SendSlots},
 	}
 	for _, e := range eqs {
 		if *e.q, err = m.ni.EQAlloc(e.n); err != nil {
@@ -234,7 +237,11 @@ func (m *module) setUp() error {
 // desired are the largest limits there are, but for the headers of unexpected messages.
 func (m *module) desired() ptl.Limits {
 	const n, big = math.MaxInt, math.MaxUint64
-	return ptl.Limits{MaxEntries: n, MaxUnexpectedHeaders: m.opt.MaxHeaders, MaxMDs: n, MaxCTs: n, MaxEQs: n, MaxPTIndex: 63, MaxIovecs: n, MaxListSize: n, MaxTriggeredOps: n,
+	heads := m.opt.MaxHeaders
+	if m.opt.FlowControl == "credit" {
+		heads = m.credit.headers(&m.opt, len(m.env.Procs))
+	}
+	return ptl.Limits{MaxEntries: n, MaxUnexpectedHeaders: heads, MaxMDs: n, MaxCTs: n, MaxEQs: n, MaxPTIndex: 63, MaxIovecs: n, MaxListSize: n, MaxTriggeredOps: n,
 		MaxMsgSize: big, MaxAtomicSize: big, MaxFetchAtomicSize: big, MaxWAWOrderedSize: big, MaxWAROrderedSize: big, MaxVolatileSize: big}
 }
 

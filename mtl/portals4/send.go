@@ -46,11 +46,11 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 	p := m.peerOf(ch, dest)
 	x := m.chans[ch.ID]
 	t, ok := m.split.tagBits(tag)
-	if !ok || x == nil || !m.clear(p) || p.poor > 0 || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil {
+	if !ok || x == nil || !m.clear(p) || p.poor > 0 || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil || m.iface.Reaches(p.proc) != nil {
 		return false
 	}
 	if !m.credit.affords(p, int(n)) {
-		if p.proc.Rank != m.me { // what one sends to oneself may wait for a receive that comes later, and is announced from the copy
+		if p.proc.Rank != m.me || p.heads <= 0 { // what one sends to oneself may wait for a receive that comes later, and is announced from the copy
 			return false
 		}
 	} else if m.quick(p, x, t, buf, int(n)) {
@@ -130,6 +130,9 @@ func (m *module) refusal(ch *core.Channel, x *channel, p *peer) *core.Error {
 	}
 	if p != nil && p.proc.Failed() != nil {
 		return ch.Comm.DeathOf(p.proc)
+	}
+	if p != nil && m.iface.Reaches(p.proc) != nil { // of a short message nobody would hear it later
+		return m.failure(ch, p, ptl.Undeliverable)
 	}
 	return nil
 }
@@ -247,7 +250,7 @@ func (m *module) acked(s *sendReq, ev *ptl.Event) {
 	m.flying--
 	s.flying = false
 	if s.over {
-		m.freeSend(s)
+		m.release(s)
 		return
 	}
 	if s.err != nil {
@@ -307,9 +310,8 @@ func (m *module) endSend(s *sendReq, err *core.Error) {
 	}
 	r := s.r
 	s.r = nil
-	if s.over = true; !s.flying {
-		m.freeSend(s)
-	}
+	s.over = true
+	m.release(s)
 	if r != nil {
 		r.Priv = nil
 		if err != nil {
