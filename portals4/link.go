@@ -76,6 +76,7 @@ func (i *Interface) to(rank int) *link {
 	if err != nil {
 		l.dead = err
 		i.env.Upcalls.Say("portals4-unreached", err.Error()) // the event of an operation says Undeliverable, and not why
+		i.failures = append(i.failures, failure{l.proc, err})
 		return l
 	}
 	l.Link = *at
