@@ -266,12 +266,15 @@ func (m *module) Terms() string {
 	if m.opt.UseLogical {
 		addresses = "logical"
 	}
-	gets := ""
+	gets, credit := "", ""
 	if m.trig {
 		gets = ", triggered gets"
 	}
-	return fmt.Sprintf("match bits %s, %s addresses, flow control by %s, short messages to %d bytes, portal table entries %d, %d, %d%s",
-		m.split.terms(), addresses, m.opt.FlowControl, m.opt.ShortLimit, m.opt.RecvPT, m.opt.ReadPT, m.opt.FlowPT, gets)
+	if m.credit.on { // a sender knows its window at each receiver from its own parameters
+		credit = fmt.Sprintf(" for %d messages and %d bytes", m.credit.heads, m.credit.bytes)
+	}
+	return fmt.Sprintf("match bits %s, %s addresses, flow control by %s%s, short messages to %d bytes, portal table entries %d, %d, %d%s",
+		m.split.terms(), addresses, m.opt.FlowControl, credit, m.opt.ShortLimit, m.opt.RecvPT, m.opt.ReadPT, m.opt.FlowPT, gets)
 }
 
 // AddComm implements mtl.Module.
