@@ -69,6 +69,7 @@ func TestPortals4BTL(t *testing.T) {
 
 // TestPortals4BTLStripes: with several modules a long message in fragments goes over all of them.
 func TestPortals4BTLStripes(t *testing.T) {
+	aboutOb1(t)
 	job(t, 2, func(w *ompi.Comm) error {
 		var m must
 		data := slices.Repeat([]byte{1, 2, 3, byte(w.Rank())}, 1<<20)

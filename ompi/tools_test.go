@@ -20,6 +20,7 @@ func cvar(i *ompi.Instance, name string) ompi.Cvar {
 // TestCvars: settable parameters are those that concern this rank alone; writes are checked as at start and say where they come
 // from; components see them.
 func TestCvars(t *testing.T) {
+	aboutOb1(t)
 	job(t, 2, func(w *ompi.Comm) error {
 		var m must
 		i := w.Instance()

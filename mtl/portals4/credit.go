@@ -16,7 +16,7 @@ import (
 //
 // MPI's progress rule needs one thing more. A receive may wait for a message that stands behind more others than there are headers. When a
 // receiver owes a starving sender nothing and something waits for a message of it, it lends headers, by steps that double, and takes them back from
-// what it would return later. If even the interface has no more headers, recovery.go comes into play.
+// what it would return later. When all that can be lent is lent, the sender waits and the user is told which parameter to raise.
 //
 // What is given back travels as a put without data on the portal table entry flow. Its hdr_data:
 //
@@ -30,6 +30,7 @@ type credits struct {
 	bytes  int // its share of the blocks
 	begged int // peers that starve for our credit
 	any    int // receives from any source that wait
+	spare  int // headers that may be lent: those that are in nobody's share
 }
 
 // account is what a peer and this rank owe each other.
@@ -47,6 +48,7 @@ type account struct {
 const (
 	creditShift = 40
 	leastLoan   = 16
+	leastHeads  = 4
 )
 
 func (c *credits) init(m *module) {
@@ -55,12 +57,20 @@ func (c *credits) init(m *module) {
 		return
 	}
 	n := len(m.peers)
-	c.heads = max(min(m.opt.CreditHeads, m.limits.MaxUnexpectedHeaders*3/4/n), 4)
+	c.heads = max(min(m.opt.CreditHeads, m.opt.MaxHeaders*3/4/n), leastHeads)
 	blocks, size := c.shape(m)
 	c.bytes = blocks * (size - m.most) / n
 	for _, p := range m.peers {
 		p.heads, p.bytes = c.heads, c.bytes
 	}
+	c.spare = max(m.opt.MaxHeaders-n*c.heads, 0)
+	m.peers[m.me].heads += c.spare / 2 // a rank that sends to itself cannot wait until it receives
+	c.spare -= c.spare / 2
+}
+
+// headers is how many unexpected headers the interface must have, so that none is refused for which there is credit: all shares and what can be lent.
+func (c *credits) headers(o *Options, ranks int) int {
+	return max(o.MaxHeaders, leastHeads*ranks)
 }
 
 // shape is how the memory for short messages is cut: small enough that a sender's share is several blocks, or it would be given back in one.
@@ -85,7 +95,7 @@ func (c *credits) may(m *module, p *peer) bool {
 		m.stats.stalls++
 		m.signal(p, flowStarve, 0)
 	}
-	return false
+	return p.heads > 0 // this rank may have given itself some at once
 }
 
 // cost is what a message takes of the sender's share of the blocks.
@@ -118,6 +128,7 @@ func (c *credits) came(m *module, p *peer, proto uint64, ev *ptl.Event) {
 	}
 	if p.lent > 0 {
 		p.lent--
+		c.spare++
 	} else {
 		p.owedHeads++
 	}
@@ -163,8 +174,9 @@ func (m *module) pay(p *peer) {
 		p.starving, p.step = false, 0
 		m.credit.begged--
 	}
-	m.signal(p, flowCredit, uint64(p.owedHeads)<<creditShift|uint64(p.owedBytes))
+	word := uint64(p.owedHeads)<<creditShift | uint64(p.owedBytes)
 	p.owedHeads, p.owedBytes = 0, 0
+	m.signal(p, flowCredit, word)
 	m.stats.credits++
 }
 
@@ -192,7 +204,12 @@ func (m *module) begged(p *peer) {
 // lend lets a starving peer send more than its share.
 func (m *module) lend(p *peer) {
 	p.step = min(max(2*p.step, leastLoan), m.credit.heads)
-	step := p.step
+	step := min(p.step, m.credit.spare)
+	if step == 0 {
+		m.env.Upcalls.Say("mtl_portals4_headers", "a receive waits for a message that stands behind more others than there may be unexpected ones; receive some, or raise mtl_portals4_max_unexpected_headers")
+		return
+	}
+	m.credit.spare -= step
 	p.lent += step
 	p.starving = false
 	m.credit.begged--

@@ -10,8 +10,8 @@
 // taken since nothing waited for it, the receiver gets from there (long.go), or its interface does it by a get that the receive has
 // armed (triggered.go).
 //
-// Memory for what is unexpected is bounded. By default each sender has credit at each receiver (credit.go); beside it, or instead of it,
-// stands recovery (recovery.go): a receiver that ran out has its portal table entry disabled, nothing more comes in, and all ranks are
+// Memory for what is unexpected is bounded. By default each sender has credit at each receiver (credit.go), and nothing is refused; instead of
+// it there is recovery (recovery.go): a receiver that ran out has its portal table entry disabled, nothing more comes in, and all ranks are
 // led through a drain and a restart by trees of triggered operations on the portal table entry "flow" (tree.go).
 //
 // Everything happens with the engine's token held. State objects are pooled, and the user pointer of an event is the state that it

@@ -96,6 +96,8 @@ func (m *module) breakDown(err *core.Error) {
 	for len(m.sends) > 0 {
 		s := m.sends[len(m.sends)-1]
 		s.flying = false
+		m.hide(s)
+		s.exposed, s.keyed = false, false // no event is looked at any more
 		m.endSend(s, err)
 	}
 	for len(m.recvs) > 0 {

@@ -116,7 +116,7 @@ func flood(t *testing.T, params map[string]string, senders, receivers, n, size i
 		w.Poll()
 	}
 	m0 := w.Ranks[0].Module.(*module)
-	if got, limit := unexpected(w), (m0.opt.MaxHeaders)*receivers; got > limit {
+	if got, limit := unexpected(w), max(m0.opt.MaxHeaders, leastHeads*len(w.Ranks))*receivers; got > limit {
 		t.Errorf("%d messages wait, the bound is %d", got, limit)
 	}
 	if now := memory(w); now > start+senders*receivers*2*size+(senders*m0.opt.SendSlots*4096) {

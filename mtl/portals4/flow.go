@@ -11,6 +11,7 @@ const (
 	flowOut     = 5 << flowShift // down the tree
 	flowCredit  = 6 << flowShift // credit given back
 	flowStarve  = 7 << flowShift // more is needed
+	flowMark    = 9 << flowShift // all before it has come
 
 	flowKind = 0xf << flowShift
 	flowRank = 1<<32 - 1
@@ -31,6 +32,11 @@ func (m *module) signal(p *peer, kind, word uint64) {
 	if p.proc.Failed() != nil {
 		return
 	}
+	if p.proc.Rank == m.me { // credit of this rank at itself: no event of that may pile up while nobody drives the engine
+		m.flowWord(p, kind, word)
+		m.engine.Wake() // what waits for it begins in the next pass
+		return
+	}
 	m.xfer = ptl.Transfer{Target: p.id, PT: m.flowPT.Index(), MatchBits: kind | uint64(m.me), HdrData: word}
 	if err := m.mute.Put(&m.xfer); err != nil {
 		m.breakDown(interfaceError("PtlPut", err))
@@ -48,9 +54,18 @@ func (m *module) flowEvent(ev *ptl.Event) {
 		return
 	}
 	p := m.peers[rank]
-	switch ev.MatchBits & flowKind {
+	if ev.Initiator != p.id {
+		m.stats.refused++
+		return
+	}
+	m.flowWord(p, ev.MatchBits&flowKind, ev.HdrData)
+}
+
+// flowWord is a word of flow control of p.
+func (m *module) flowWord(p *peer, kind, word uint64) {
+	switch kind {
 	case flowCredit:
-		m.paid(p, ev.HdrData)
+		m.paid(p, word)
 	case flowStarve:
 		m.begged(p)
 	case flowAlert:

@@ -49,16 +49,27 @@ func (m *module) openRead() error {
 	return err
 }
 
-// hide unlinks it. An entry that a get is using stays until that is over; the interface keeps its memory alive.
+// hide unlinks it. An entry that a get is using stays until that is over, and with it s, since its event will name s and no other message may have its key.
 func (m *module) hide(s *sendReq) {
-	if s.exposed {
+	if s.exposed && !busy(s.entry.Unlink()) {
 		s.exposed = false
-		_ = s.entry.Unlink()
 	}
-	if s.keyed {
+	if s.keyed && !busy(s.armed.Unlink()) {
 		s.keyed = false
 		m.trigs.exposed--
-		_ = s.armed.Unlink()
+	}
+}
+
+// busy reports whether an entry could not be unlinked because an operation is under way in it.
+func busy(err error) bool {
+	e, ok := err.(*ptl.Error)
+	return ok && e.Code == ptl.ErrInUse
+}
+
+// release pools s, which is over, when nothing refers to it any more.
+func (m *module) release(s *sendReq) {
+	if !s.flying && !s.exposed && !s.keyed {
+		m.freeSend(s)
 	}
 }
 
@@ -69,7 +80,13 @@ func (m *module) readEvent(ev *ptl.Event) {
 		return
 	}
 	s, ok := ev.UserPtr.(*sendReq)
-	if !ok || s.over || s.p == nil {
+	flow := ev.PT == m.flowPT.Index()
+	if !ok || s.p == nil || !flow && ev.MatchBits != s.hdr() || flow && ev.MatchBits != triggerKey(s.bits) {
+		return
+	}
+	if s.over {
+		m.hide(s)
+		m.release(s)
 		return
 	}
 	if ev.NIFail != ptl.OK {
@@ -77,7 +94,7 @@ func (m *module) readEvent(ev *ptl.Event) {
 		return
 	}
 	switch {
-	case ev.PT == m.flowPT.Index(): // the get of an armed receive, or the claim of another
+	case flow: // the get of an armed receive, or the claim of another
 		if s.keyed {
 			s.keyed = false
 			m.trigs.exposed--
@@ -110,7 +127,7 @@ func (m *module) pumpGets() int {
 	n := 0
 	list := m.gets
 	m.gets = getQueue{}
-	for q := list.head; q != nil; {
+	for q := list.head; q != nil && m.broken == nil; { // if it breaks down, all have ended
 		next := q.next
 		q.next = nil
 		m.fetch(q)

@@ -19,7 +19,7 @@ type Options struct {
 	CreditShare int64  `mca:"credit_share" default:"64k" min:"4k" max:"64m" level:"5" unit:"bytes" help:"least memory for unexpected short messages of each sender under flow control by credit"`
 	CreditHeads int    `mca:"credit_headers" default:"1024" min:"8" max:"262144" level:"5" help:"most unexpected messages of each sender under flow control by credit; fewer where the interface has no room for so many headers"`
 
-	MaxHeaders int `mca:"max_unexpected_headers" default:"65536" min:"64" max:"1048576" level:"5" help:"messages that may wait for their receives; how many of each sender with flow control by credit, and when recovery begins without"`
+	MaxHeaders int `mca:"max_unexpected_headers" default:"65536" min:"64" max:"1048576" level:"5" help:"messages that may wait for their receives; shared among the senders with flow control by credit, which gives each four at least, and when recovery begins without"`
 
 	SendSlots int `mca:"send_event_queue_size" default:"1024" min:"16" max:"1048576" level:"6" help:"operations that this rank may have under way at once; further ones wait"`
 	RecvSlots int `mca:"recv_event_queue_size" default:"4096" min:"64" max:"1048576" level:"6" help:"events of arriving messages that may wait to be looked at"`

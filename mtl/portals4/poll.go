@@ -134,5 +134,7 @@ func (m *module) sendEvent(ev *ptl.Event) {
 		m.replied(u, ev)
 	case *note:
 		m.noted(u, ev)
+	case *marker:
+		m.markDone(u)
 	}
 }

@@ -38,6 +38,7 @@ type module struct {
 	recvPT, readPT, flowPT         *ptl.PT
 	md                             *ptl.MDHandle // of memory anywhere, its events go to sendEQ
 	mute                           *ptl.MDHandle // likewise, without events
+	swift                          *ptl.MDHandle // likewise, whose puts are copied: see quick.go
 	xfer                           ptl.Transfer  // reused by every call
 
 	me    int // rank in the job
@@ -88,6 +89,9 @@ type peer struct {
 	delayed       bool   // its queue waits for the timer
 	flying        int    // puts of messages to it
 	window        int    // how many there may be, when it has refused some; grows with each that it takes. 0: no limit
+
+	unmarked, marked uint64 // quick sends, and those known to have come
+	mark             marker // on its way, if it names the peer
 
 	account
 }
@@ -172,6 +176,9 @@ func (m *module) setUp() error {
 		m.peers = append(m.peers, &peer{proc: p, id: m.ni.ProcessOf(p.Rank)})
 	}
 	m.credit.init(m)
+	if want := m.credit.headers(&m.opt, len(m.peers)); m.credit.on && want > m.limits.MaxUnexpectedHeaders {
+		return fmt.Errorf("flow control by credit needs %d unexpected headers, the interface has %d (mtl_portals4_flow_control)", want, m.limits.MaxUnexpectedHeaders)
+	}
 	if m.trig {
 		m.trigs.init(m)
 	}
@@ -181,7 +188,7 @@ func (m *module) setUp() error {
 		n int
 	}{
 		{&m.sendEQ, m.opt.SendSlots + m.trigs.most + 8}, {&m.readEQ, m.opt.SendSlots + 8},
-		{&m.recvEQ, m.opt.RecvSlots}, {&m.flowEQ, 64 + 8*len(m.peers) + m.opt.SendSlots},
+		{&m.recvEQ, m.opt.RecvSlots + 2*m.opt.SendSlots}, {&m.flowEQ, 64 + 8*len(m.peers) + m.opt.SendSlots},
 	}
 	for _, e := range eqs {
 		if *e.q, err = m.ni.EQAlloc(e.n); err != nil {
@@ -214,6 +221,9 @@ func (m *module) setUp() error {
 	if m.mute, err = m.ni.MDBind(&ptl.MD{Anywhere: true}); err != nil {
 		return err
 	}
+	if m.swift, err = m.ni.MDBind(&ptl.MD{Anywhere: true, Options: ptl.MDVolatile}); err != nil {
+		return err
+	}
 	if err = m.blocks.init(m); err != nil {
 		return err
 	}
@@ -231,7 +241,11 @@ func (m *module) setUp() error {
 // desired are the largest limits there are, but for the headers of unexpected messages.
 func (m *module) desired() ptl.Limits {
 	const n, big = math.MaxInt, math.MaxUint64
-	return ptl.Limits{MaxEntries: n, MaxUnexpectedHeaders: m.opt.MaxHeaders, MaxMDs: n, MaxCTs: n, MaxEQs: n, MaxPTIndex: 63, MaxIovecs: n, MaxListSize: n, MaxTriggeredOps: n,
+	heads := m.opt.MaxHeaders
+	if m.opt.FlowControl == "credit" {
+		heads = m.credit.headers(&m.opt, len(m.env.Procs))
+	}
+	return ptl.Limits{MaxEntries: n, MaxUnexpectedHeaders: heads, MaxMDs: n, MaxCTs: n, MaxEQs: n, MaxPTIndex: 63, MaxIovecs: n, MaxListSize: n, MaxTriggeredOps: n,
 		MaxMsgSize: big, MaxAtomicSize: big, MaxFetchAtomicSize: big, MaxWAWOrderedSize: big, MaxWAROrderedSize: big, MaxVolatileSize: big}
 }
 
@@ -254,12 +268,15 @@ func (m *module) Terms() string {
 	if m.opt.UseLogical {
 		addresses = "logical"
 	}
-	gets := ""
+	gets, credit := "", ""
 	if m.trig {
 		gets = ", triggered gets"
 	}
-	return fmt.Sprintf("match bits %s, %s addresses, flow control by %s, short messages to %d bytes, portal table entries %d, %d, %d%s",
-		m.split.terms(), addresses, m.opt.FlowControl, m.opt.ShortLimit, m.opt.RecvPT, m.opt.ReadPT, m.opt.FlowPT, gets)
+	if m.credit.on { // a sender knows its window at each receiver from its own parameters
+		credit = fmt.Sprintf(" for %d messages and %d bytes", m.credit.heads, m.credit.bytes)
+	}
+	return fmt.Sprintf("match bits %s, %s addresses, flow control by %s%s, short messages to %d bytes, portal table entries %d, %d, %d%s",
+		m.split.terms(), addresses, m.opt.FlowControl, credit, m.opt.ShortLimit, m.opt.RecvPT, m.opt.ReadPT, m.opt.FlowPT, gets)
 }
 
 // AddComm implements mtl.Module.
@@ -284,12 +301,6 @@ func (m *module) DelComm(c *core.Comm) {
 			m.chans[ch.ID] = nil
 		}
 	}
-}
-
-// Flushed implements mtl.Module.
-func (m *module) Flushed(c *core.Comm) bool {
-	x := m.chans[c.P2P.ID]
-	return x == nil || x.open == 0
 }
 
 // peerOf is the process that a rank names on a channel.

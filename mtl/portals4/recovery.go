@@ -57,6 +57,10 @@ func (m *module) overflow() {
 	if m.rec.state != recIdle || m.broken != nil {
 		return
 	}
+	if m.credit.on { // it may have been a message that nobody has kept
+		m.breakDown(core.NewError(core.ErrIntern, "mtl portals4: a message was refused for which there was credit"))
+		return
+	}
 	if m.rec.gone != nil {
 		m.breakDown(m.rec.broken())
 		return

@@ -133,11 +133,16 @@ type arrival struct {
 func (m *module) arrived(x *channel, ev *ptl.Event) (a arrival, ok bool) {
 	a.source, a.tag = m.split.sourceOf(ev.MatchBits), m.split.tagOf(ev.MatchBits)
 	a.total, a.proto = lengthOf(ev.HdrData), protoOf(ev.MatchBits)
-	if a.source >= len(x.ch.Comm.Procs) {
+	whole := ev.RLength == uint64(a.total)
+	if a.source >= len(x.ch.Comm.Procs) || !whole && (a.proto == protoShort || ev.RLength > uint64(a.total)) {
 		m.stats.refused++
 		return a, false
 	}
 	a.p = m.peerOf(x.ch, a.source)
+	if ev.Initiator != a.p.id { // a receive from anybody matches whoever says that he is somebody
+		m.stats.refused++
+		return a, false
+	}
 	m.credit.came(m, a.p, a.proto, ev)
 	return a, true
 }
@@ -147,7 +152,7 @@ func (m *module) matched(q *recvReq, ev *ptl.Event) {
 	m.unpost(q)
 	a, ok := m.arrived(q.x, ev)
 	if !ok {
-		q.err = core.NewError(core.ErrIntern, "mtl portals4: a message from rank %d, which the communicator does not have", a.source)
+		q.err = core.NewError(core.ErrIntern, "mtl portals4: a message that is not what it says: from rank %d of the communicator, %d bytes", a.source, a.total)
 		m.endRecv(q)
 		return
 	}

@@ -46,8 +46,15 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 	p := m.peerOf(ch, dest)
 	x := m.chans[ch.ID]
 	t, ok := m.split.tagBits(tag)
-	if !ok || x == nil || !p.reached || !m.clear(p) || p.poor > 0 || !m.credit.affords(p, int(n)) || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil {
+	if !ok || x == nil || !p.reached || !m.clear(p) || p.poor > 0 || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil {
 		return false
+	}
+	if !m.credit.affords(p, int(n)) {
+		if p.proc.Rank != m.me || p.heads <= 0 { // what one sends to oneself may wait for a receive that comes later, and is announced from the copy
+			return false
+		}
+	} else if m.quick(p, x, t, buf, int(n)) {
+		return true
 	}
 	s := m.newSend(x, p, t)
 	if n > 0 {
@@ -251,7 +258,7 @@ func (m *module) acked(s *sendReq, ev *ptl.Event) {
 	s.p.flying--
 	s.flying = false
 	if s.over {
-		m.freeSend(s)
+		m.release(s)
 		return
 	}
 	if s.err != nil {
@@ -314,9 +321,8 @@ func (m *module) endSend(s *sendReq, err *core.Error) {
 	}
 	r := s.r
 	s.r = nil
-	if s.over = true; !s.flying {
-		m.freeSend(s)
-	}
+	s.over = true
+	m.release(s)
 	if r != nil {
 		r.Priv = nil
 		if err != nil {

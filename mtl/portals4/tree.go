@@ -35,7 +35,7 @@ func (t *tree) init(m *module) error {
 		ct   *ptl.CT
 		o    ptl.EntryOptions
 	}{{flowTrigger, t.calls, ptl.EventCommDisable}, {flowIn, t.in, ptl.EventCommDisable}, {flowAlert, t.alert, 0}, {flowOut, t.out, 0},
-		{flowCredit, nil, 0}, {flowStarve, nil, 0}} {
+		{flowCredit, nil, 0}, {flowStarve, nil, 0}, {flowMark, nil, ptl.EventCommDisable}} {
 		if err := m.flowEntry(e.kind, e.ct, e.o); err != nil {
 			return err
 		}

@@ -84,12 +84,23 @@ func (o *module) Cancelled(err *core.Error) {
 
 // endWaiting ends the receives that nothing has matched, and the probes, for which why gives an error.
 func (o *module) endWaiting(why func(ch *core.Channel, source int) *core.Error) {
-	for q := o.recvs.head; q != nil; {
-		next := q.next
+	o.eachRecv(func(q *request) {
 		if err := why(q.m.Ch, q.m.Peer); err != nil && o.takeBack(q) {
 			q.finishErr(err)
 		}
-		q = next
-	}
+	})
 	o.failProbes(why)
+}
+
+// eachRecv calls f for the receives that the MTL has. What f ends may end others, or begin some.
+func (o *module) eachRecv(f func(q *request)) {
+	all := make([]*request, 0, o.recvs.n)
+	for q := o.recvs.head; q != nil; q = q.next {
+		all = append(all, q)
+	}
+	for _, q := range all {
+		if o.recvs.has(q) {
+			f(q)
+		}
+	}
 }

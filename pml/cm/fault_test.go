@@ -100,3 +100,22 @@ func TestRevoked(t *testing.T) {
 		t.Errorf("left: %s", a.o.Pending())
 	}
 }
+
+// canceller cancels another receive when its own is over.
+type canceller struct{ other *core.Request }
+
+func (c canceller) RequestDone(*core.Request) { _ = c.other.Owner.Cancel(c.other) }
+
+// TestDeathEndsAll: the end of one receive may take another out of the list, such as the rest of a schedule.
+func TestDeathEndsAll(t *testing.T) {
+	w := newWorld(t, 2)
+	a := w.ranks[0]
+	buf := func() core.Buffer { return bytesOf(make([]byte, 4)) }
+	first, second, third := a.o.Irecv(a.p, buf(), 1, 1), a.o.Irecv(a.p, buf(), 1, 2), a.o.Irecv(a.p, buf(), 1, 3)
+	third.Hook, first.Hook = canceller{second}, canceller{second} // whatever the order of the list is
+	a.die(1)
+	w.until(t, "receives from the dead", first, second, third)
+	if !second.Status.Cancelled && second.Status.Err == nil || first.Status.Err == nil || third.Status.Err == nil {
+		t.Errorf("%+v, %+v, %+v", first.Status, second.Status, third.Status)
+	}
+}

@@ -38,16 +38,15 @@ func (o *module) Settle(c *core.Comm, _ []int32) {
 // endUnmatched ends the receives on c that nothing has matched, and gives the number of those that something has.
 func (o *module) endUnmatched(c *core.Comm, gone *core.Error) int {
 	n := 0
-	for q := o.recvs.head; q != nil; {
-		next := q.next
-		if q.m.Ch == &c.P2P {
-			if o.takeBack(q) {
-				q.finishErr(gone)
-			} else {
-				n++
-			}
+	o.eachRecv(func(q *request) {
+		if q.m.Ch != &c.P2P {
+			return
 		}
-		q = next
-	}
+		if o.takeBack(q) {
+			q.finishErr(gone)
+		} else if o.recvs.has(q) { // the look for events may have ended it
+			n++
+		}
+	})
 	return n
 }

@@ -81,6 +81,9 @@ func testFlowNoHeader(r *rig) {
 	r.linkOverflow(pt, entry(make([]byte, 8), portals4.OpPut|portals4.EventLinkDisable|portals4.EventCommDisable), nil)
 	check(r, "messages taken", r.flood(pt, n+5, 8, portals4.PTDisabled), n)
 	check(r, "event", r.next(q).Type, portals4.EventPTDisabled)
+	other := r.newPT(r.dst, 0, r.newEQ(r.dst, 64)) // what cannot refuse and have it sent again has room still
+	r.linkOverflow(other, entry(make([]byte, 8), portals4.OpPut|portals4.EventLinkDisable|portals4.EventCommDisable), nil)
+	check(r, "messages taken without flow control", r.flood(other, 3, 8, portals4.Dropped), 3)
 	for k := range n {
 		r.link(pt, entry(make([]byte, 8), portals4.OpPut|portals4.UseOnce|quiet), k)
 		check(r, "UserPtr", r.want(q, portals4.EventPutOverflow).UserPtr, any(k))
