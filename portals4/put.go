@@ -132,6 +132,9 @@ func (i *Interface) sendRequest(name string, r *request, l *link, md *MDHandle, 
 	if o == nil {
 		if o, err = i.newOp(name, r.op, l, md, t, n); err != nil {
 			l.sent--
+			if r.flags&hasAck != 0 {
+				l.nacks++ // it goes with another
+			}
 			return err
 		}
 	}
