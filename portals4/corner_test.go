@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/ompi-go/ompi-go/btl"
-	"github.com/ompi-go/ompi-go/mca"
-	"github.com/ompi-go/ompi-go/rte"
-	"github.com/ompi-go/ompi-go/shm"
 )
 
 // corner is an interface whose only peer, rank 1, is played by the test: what it sends goes straight to the handlers, under the token.
@@ -352,62 +348,138 @@ func TestSecondGreeting(t *testing.T) {
 	})
 }
 
-// TestCloseServesPeers: a process that closes its interface without an agent still answers those that are not as far.
-func TestCloseServesPeers(t *testing.T) {
-	for _, nal := range []string{"local", "tcp"} {
-		hub, mem := rte.NewHub(2), shm.NewHub(2)
-		done := make(chan error, 2)
-		start := time.Now()
-		for r := range 2 {
-			go func() { done <- closeLate(hub.Job(r), mem, nal) }()
-		}
-		for range 2 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		if d := time.Since(start); d > quietTime/2 {
-			t.Errorf("%s: closing took %v", nal, d)
-		}
+// slowEnd is an endpoint that is done with a message when the next one comes, and tells so in the middle of that.
+type slowEnd struct{ has *btl.Frag }
+
+func (s *slowEnd) Send(f *btl.Frag) (bool, error) {
+	last := s.has
+	s.has = f
+	if last != nil {
+		last.Owner.FragDone(last, nil)
+	}
+	return false, nil
+}
+
+// strict is a listener that is not called while its owner is in a call.
+type strict struct {
+	t    *testing.T
+	busy bool
+	seen int
+}
+
+func (s *strict) Events(q *EQ) {
+	if s.busy {
+		s.t.Error("a listener is called in the middle of a call of its owner's")
+	}
+	var ev Event
+	for q.Take(&ev) == nil {
+		s.seen++
 	}
 }
 
-func closeLate(job rte.Job, mem *shm.Hub, nal string) error {
-	reg, err := mca.NewRegistry()
-	if err != nil {
-		return err
-	}
-	var in mca.Input
-	for name, v := range map[string]string{"portals4_nal": nal, "portals4_application_bypass": "false"} {
-		in.Settings = append(in.Settings, mca.Setting{Name: name, Value: v, Layer: mca.LayerAPI, Where: "test"})
-	}
-	params, err := mca.Load(reg, in)
-	if err != nil {
-		return err
-	}
-	i, err := Open(Config{Job: job, Registry: reg, Params: params, Hub: mem})
-	if err != nil || job.Rank() == 1 {
-		return errors.Join(err, i.Close())
-	}
-	time.Sleep(20 * time.Millisecond) // the other closes meanwhile; if not, nothing is tested
-	ni, err := i.NI(Matching|PhysicalAddresses, AnyPID, nil)
-	if err != nil {
-		return err
-	}
-	eq, err := ni.EQAlloc(4)
-	if err != nil {
-		return err
-	}
-	md, err := ni.MDBind(&MD{Start: make([]byte, 8), EQ: eq})
-	if err != nil {
-		return err
-	}
-	err = md.Put(&Transfer{Length: 8, Ack: Ack, Target: ni.ProcessOf(1)})
-	var ev Event
-	for _, k := range []Kind{EventSend, EventAck} {
-		if _, e := EQPoll([]*EQ{eq}, quietTime/2, &ev); e != nil || ev.Type != k {
-			err = errors.Join(err, fmt.Errorf("want %v: %v, %w", k, &ev, e))
+// TestNALTellsInCall: what a NAL tells in the middle of a call waits for the end of that: listeners, and triggered operations, which may need what
+// the call is at.
+func TestNALTellsInCall(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		slow := new(slowEnd)
+		c.l.Send, c.l.MaxInline = slow, 0
+		hears := &strict{t: t, busy: true}
+		c.must(c.eq.OnEvents(hears))
+		ct, err := c.ni.CTAlloc()
+		c.must(err)
+		pt := c.pt(0)
+		mem := make([]byte, 8)
+		_, err = pt.MEAppend(&ME{Start: mem, UID: AnyUID, Options: OpPut | OpGet | EventCommDisable | EventLinkDisable, MatchID: AnyProcess}, PriorityList, nil)
+		c.must(err)
+		_, err = pt.MEAppend(&ME{Start: make([]byte, 8), UID: AnyUID, Options: OpPut | EventLinkDisable, MatchID: AnyProcess, MatchBits: 5}, PriorityList, nil)
+		c.must(err)
+		md, err := c.ni.MDBind(&MD{Start: make([]byte, 64), EQ: c.eq, CT: ct, Options: MDEventCTSend | MDEventSendDisable})
+		c.must(err)
+		c.must(md.TriggeredPut(&Transfer{Length: 8, Target: Rank(0), PT: 4, MatchBits: 5}, ct, 1))
+		for range 2 {
+			c.must(md.Put(&Transfer{Length: 8, Target: Rank(1), PT: 4}))
 		}
-	}
-	return errors.Join(err, i.Close())
+		hears.busy = false
+		// The response to this ends the second put: a count, in the middle of the handling of a request.
+		c.asks(request{op: opFetch, pt: 4, flags: hasHandle, handle: 1, atomic: Sum, typ: Uint64, data: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+		if v, _ := ct.Get(); v.Success != 3 || mem[0] != 1 {
+			t.Errorf("counted %+v, memory %v", v, mem)
+		}
+		c.trusted(true)
+		c.Poll()
+		if hears.seen != 1 { // the PUT of the triggered one
+			t.Errorf("heard of %d events", hears.seen)
+		}
+		c.failed(c.l, errors.New("dead"))
+		slow.has.Owner.FragDone(slow.has, errors.New("dead"))
+	})
+}
+
+// TestPlacedTwice: memory into which a NAL writes stays in use until that is over, whatever the peer says meanwhile.
+func TestPlacedTwice(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		c.entry(c.pt(0), 100, OpPut, PriorityList)
+		c.announces(100)
+		a := c.arrivals.all[0]
+		hdr := binary.LittleEndian.AppendUint64(nil, uint64(a.token()))
+		hdr = binary.LittleEndian.AppendUint64(hdr, 0)
+		p := c.nals.Dispatch.Handlers[tagBody].(btl.Placer)
+		if b := p.Place(1, hdr, 100); len(b) != 100 {
+			t.Fatalf("%d bytes", len(b))
+		}
+		p.Placed(1, hdr, 100, errors.New("the link broke, and another brings it")) // once more
+		if b := p.Place(1, hdr, 60); len(b) != 60 {
+			t.Fatalf("%d bytes", len(b))
+		}
+		c.says(tagBody, uint64(a.token()), 60, make([]byte, 40)...)
+		c.trusted(true)
+		c.want()
+		p.Placed(1, hdr, 60, nil)
+		c.want(EventPut)
+		c.announces(100)
+		hdr = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(a.token())), 0)
+		p.Place(1, hdr, 60)
+		c.says(tagBody, uint64(a.token()), 0, make([]byte, 100)...)
+		c.trusted(false)
+	})
+}
+
+// fullEnd is an endpoint that takes nothing.
+type fullEnd struct{}
+
+func (fullEnd) Send(*btl.Frag) (bool, error) { return false, btl.ErrAgain }
+
+// TestFlood: a peer that asks and does not read the answers may have as many waiting as he has operations.
+func TestFlood(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		c.entry(c.pt(0), 100, OpGet, PriorityList)
+		c.l.Send, c.l.MaxInline = fullEnd{}, 0
+		for range 3 {
+			c.asks(request{op: opGet, pt: 4, flags: hasHandle | hasLength, handle: 1})
+		}
+		if c.l.queued != 3 {
+			t.Errorf("%d answers wait, want 3", c.l.queued)
+		}
+		c.Poll()
+		c.trusted(true)
+		c.l.queued += queuedMax
+		c.asks(request{op: opGet, pt: 4, flags: hasHandle | hasLength, handle: 1})
+		c.trusted(false)
+	})
+}
+
+// TestUnlinkWhileWaiting: an entry that waits for the data of an unexpected operation is in use until that has come.
+func TestUnlinkWhileWaiting(t *testing.T) {
+	inCorner(t, 16, func(c *corner) {
+		pt := c.pt(0)
+		c.entry(pt, 1000, OpPut|EventCommDisable, OverflowList)
+		c.announces(100)
+		e := c.entry(pt, 100, OpPut, PriorityList)
+		if err := e.Unlink(); !errors.Is(err, ErrInUse) {
+			t.Errorf("unlinked: %v", err)
+		}
+		c.says(tagBody, uint64(c.arrivals.all[0].token()), 0, make([]byte, 100)...)
+		c.want(EventPutOverflow)
+		c.must(e.Unlink())
+	})
 }

@@ -102,7 +102,7 @@ func (q *EQ) Free() error {
 func (q *EQ) end() {
 	q.freed = true
 	for len(q.waiters) > 0 {
-		q.waiters[0].over(fail("PtlEQWait", ErrInterrupted, "the queue was freed"))
+		q.waiters[0].over(errWaitFreed)
 	}
 	q.ring = nil
 }
@@ -138,13 +138,7 @@ func (q *EQ) slot() *Event {
 func (q *EQ) posted() {
 	q.head++
 	if len(q.waiters) > 0 {
-		w := q.waiters[0]
-		for k, of := range w.qs {
-			if of == q {
-				w.which = k
-			}
-		}
-		w.over(nil) // it takes the event when it has woken, if nobody has by then
+		q.waiters[0].over(nil) // it takes the event when it has woken, if nobody has by then
 		return
 	}
 	if q.listener != nil && !q.told {
@@ -170,8 +164,10 @@ func (q *EQ) take(ev *Event) error {
 }
 
 var (
-	errEmpty   = &Error{Op: "PtlEQGet", Code: ErrEQEmpty, Why: "no event"}
-	errDropped = &Error{Op: "PtlEQGet", Code: ErrEQDropped, Why: "the queue was too small: events before this one were lost"}
+	errEmpty     = &Error{Op: "PtlEQGet", Code: ErrEQEmpty, Why: "no event"}
+	errWaitFreed = &Error{Op: "PtlEQWait", Code: ErrInterrupted, Why: "the queue was freed"}
+	errPollFreed = &Error{Op: "PtlEQPoll", Code: ErrInterrupted, Why: "one of the queues was freed"}
+	errDropped   = &Error{Op: "PtlEQGet", Code: ErrEQDropped, Why: "the queue was too small: events before this one were lost"}
 )
 
 // Take gives the oldest event and makes no progress: for who is called by the engine. ErrEQEmpty: there is none. ErrEQDropped: the event is valid, and
@@ -218,13 +214,19 @@ func (q *EQ) Wait(ev *Event) error {
 		w := i.newWaiter()
 		w.qs = append(w.qs, q)
 		w.wait(-1)
-		err := w.err
 		i.putWaiter(w)
-		if err != nil {
-			return err
+		if q.freed { // perhaps after an event had ended the wait
+			return errWaitFreed
 		}
 	}
 	return q.take(ev)
+}
+
+// passOn wakes the next who waits for events that somebody has left who was woken for them.
+func (q *EQ) passOn() {
+	if q.head != q.tail && len(q.waiters) > 0 {
+		q.waiters[0].over(nil)
+	}
 }
 
 // EQPoll waits until one of the queues has an event, which it takes, or timeout is over (0: looks once; negative: for ever). which is the queue's
@@ -257,11 +259,9 @@ func EQPoll(qs []*EQ, timeout time.Duration, ev *Event) (which int, err error) {
 	if look() {
 		return which, err
 	}
-	i.pass()
-	for _, q := range qs {
-		if q.freed { // by a listener
-			return -1, fail("PtlEQPoll", ErrInterrupted, "one of the %d queues was freed", len(qs))
-		}
+	freed := func(q *EQ) bool { return q.freed }
+	if i.pass(); slices.ContainsFunc(qs, freed) { // by a listener
+		return -1, errPollFreed
 	}
 	if look() {
 		return which, err
@@ -270,14 +270,19 @@ func EQPoll(qs []*EQ, timeout time.Duration, ev *Event) (which int, err error) {
 		return -1, errEmpty
 	}
 	end := time.Now().Add(timeout)
+	defer func() {
+		for _, q := range qs {
+			q.passOn() // it was woken for one queue, and may have taken from another
+		}
+	}()
 	for {
 		w := i.newWaiter()
 		w.qs = append(w.qs, qs...)
 		w.wait(timeout)
-		interrupted, expired := w.err, w.expired
+		expired := w.expired
 		i.putWaiter(w)
-		if interrupted != nil {
-			return -1, interrupted
+		if slices.ContainsFunc(qs, freed) { // perhaps after an event had ended the wait
+			return -1, errPollFreed
 		}
 		if look() {
 			return which, err

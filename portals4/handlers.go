@@ -3,11 +3,9 @@ package portals4
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/ompi-go/ompi-go/btl"
-	"github.com/ompi-go/ompi-go/core"
 )
 
 // What peers send. A message is looked at once: it may lie in memory that its sender can write.
@@ -77,8 +75,13 @@ func (h *requestHandler) Receive(peer int, hdr, payload []byte) {
 	if len(l.early) > 0 {
 		i.overtaken(l)
 	}
+	if l.queued > queuedMax {
+		i.garbage(l, errFlood)
+	}
 	i.settle()
 }
+
+var errFlood = errors.New("more requests than it can have under way, and reads no answers")
 
 // inOrder takes the next request of its sender.
 func (i *Interface) inOrder(l *link, w0, w1 uint64, tail, data []byte) {
@@ -250,7 +253,7 @@ func (i *Interface) bodyAt(peer int, hdr []byte, n int) (*arrival, uint64, bool)
 	if ok {
 		a = i.arrivals.find(l, uint32(w0))
 	}
-	if a == nil || a.op != opPut || a.move.on || a.part.size == 0 || at > a.mlength || uint64(n) > a.mlength-at || uint64(n) > a.mlength-a.move.at {
+	if a == nil || a.op != opPut || a.move.on || a.part.size == 0 || at > a.mlength || uint64(n) > a.mlength-at || uint64(n) > a.mlength-a.move.at-a.placing {
 		i.garbage(l, unknown("data of", uint32(w0)))
 		return nil, 0, false
 	}
@@ -277,14 +280,20 @@ func (h *bodyHandler) Place(peer int, hdr []byte, n int) []byte {
 	if !whole {
 		return nil
 	}
+	a.placing += uint64(n) // it does not end before Placed
 	return b
 }
 
 // Placed implements btl.Placer.
 func (h *bodyHandler) Placed(peer int, hdr []byte, n int, err error) {
 	i := (*Interface)(h)
+	if l := i.links[peer]; l != nil && len(hdr) >= 4 {
+		if a := i.arrivals.find(l, binary.LittleEndian.Uint32(hdr)); a != nil {
+			a.placing -= min(a.placing, uint64(n))
+		}
+	}
 	if err != nil {
-		return // the link ends, and with it what came over it
+		return // the link ends, and with it what came over it; or the message comes again
 	}
 	if a, _, ok := i.bodyAt(peer, hdr, n); ok {
 		i.bodyCame(a, n)
@@ -309,7 +318,7 @@ func (i *Interface) replyAt(peer int, hdr []byte, n int) (*op, uint64, bool) {
 	if ok {
 		o = i.ops.find(l, uint32(w0))
 	}
-	if o == nil || o.kind != opGet || o.over || o.move.on || at > o.length || uint64(n) > o.length-at || uint64(n) > o.length-o.got {
+	if o == nil || o.kind != opGet || o.over || o.move.on || at > o.length || uint64(n) > o.length-at || uint64(n) > o.length-o.got-o.placing {
 		i.garbage(l, unknown("data for", uint32(w0)))
 		return nil, 0, false
 	}
@@ -338,12 +347,18 @@ func (h *replyHandler) Place(peer int, hdr []byte, n int) []byte {
 	if !whole {
 		return nil
 	}
+	o.placing += uint64(n)
 	return b
 }
 
 // Placed implements btl.Placer.
 func (h *replyHandler) Placed(peer int, hdr []byte, n int, err error) {
 	i := (*Interface)(h)
+	if l := i.links[peer]; l != nil && len(hdr) >= 4 {
+		if o := i.ops.find(l, binary.LittleEndian.Uint32(hdr)); o != nil {
+			o.placing -= min(o.placing, uint64(n))
+		}
+	}
 	if err != nil {
 		return
 	}
@@ -356,7 +371,7 @@ func (h *replyHandler) Placed(peer int, hdr []byte, n int, err error) {
 
 // replyOn ends a get when all its data has come.
 func (i *Interface) replyOn(o *op) {
-	if o.known && o.got >= o.res.mlength {
+	if o.known && o.got >= o.res.mlength && o.placing == 0 {
 		o.over = true
 		i.answer(o)
 	}
@@ -390,82 +405,6 @@ func (h *finHandler) Receive(peer int, hdr, payload []byte) {
 		i.finish(a, Undeliverable, true)
 	}
 	i.settle()
-}
-
-// Failed implements nal.Listener.
-func (l *listener) Failed(p *core.Proc, cause error) {
-	i := (*Interface)(l)
-	at := i.links[p.Rank]
-	if at == nil { // nothing was under way; it stays unreachable
-		at = &link{i: i, proc: p, phys: i.physical(p.Rank)}
-		i.links[p.Rank] = at
-		i.open = append(slices.Clip(i.open), at)
-	}
-	i.failed(at, cause)
-	i.settle()
-}
-
-// ProcFailed ends all operations with a process that is known to have died. The token is held.
-func (i *Interface) ProcFailed(p *core.Proc) {
-	if p.Rank != i.rank {
-		(*listener)(i).Failed(p, errDied)
-	}
-}
-
-var errDied = errors.New("the process has died")
-
-// failed ends everything with a peer.
-func (i *Interface) failed(l *link, cause error) {
-	if l.dead != nil {
-		return
-	}
-	l.dead = cause
-	i.counts.failures++
-	l.early, l.held, l.nacks = nil, 0, 0
-	for _, m := range l.moves { // these wait for room; what the NAL has it gives back, and that ends then
-		m.on = false
-	}
-	l.moves = nil
-	for o := l.head; o != nil; {
-		next := o.next
-		o.next = nil
-		i.gone(o, cause)
-		o = next
-	}
-	l.head, l.tail = nil, nil
-	i.pushFlows(l)
-	for _, o := range i.ops.all {
-		if o.live && o.link == l && !o.move.on {
-			i.undelivered(o)
-		}
-	}
-	for _, a := range i.arrivals.all {
-		if a.live && a.l == l && !a.move.on {
-			i.ended(a, Undeliverable)
-		}
-	}
-	i.failures = append(i.failures, failure{l.proc, cause})
-}
-
-// forget makes silent what is under way of an NI that is closed. It still ends as its peers expect it; what is fetched goes nowhere.
-func (i *Interface) forget(ni *NI) {
-	for _, o := range i.ops.all {
-		if !o.live || o.md.ni != ni {
-			continue
-		}
-		o.md.eq, o.md.ct = nil, nil
-		if o.into != nil {
-			o.into.eq, o.into.ct = nil, nil
-		}
-		if o.kind != opPut && o.kind != opAtomic && !o.move.on {
-			o.dst, o.base = memory{base: make([]byte, o.length), size: o.length}, 0
-		}
-	}
-	for _, a := range i.arrivals.all {
-		if a.live && a.ni == ni {
-			a.pt.eq, a.e.ct = nil, nil
-		}
-	}
 }
 
 var (

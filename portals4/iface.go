@@ -1,11 +1,13 @@
 package portals4
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/internal/invariants"
 	"github.com/ompi-go/ompi-go/portals4/nal"
 	"github.com/ompi-go/ompi-go/progress"
 )
@@ -46,12 +48,14 @@ type Interface struct {
 	notify   []*EQ // whose listeners are to hear
 	reached  []*CT
 	telling  bool
+	inside   int       // calls of the NALs that are under way: what ends in them is told behind
 	idle     []*waiter // free ones
 	robin    uint32
 	onFail   []func(p *core.Proc, cause error)
 	failures []failure // to tell, not from inside a call
 	counts   counts
 	opt      nal.Options
+	every    []*NI // all that ever were, for invariants
 }
 
 type failure struct {
@@ -169,8 +173,12 @@ func (i *Interface) fire() {
 	i.firing = false
 }
 
-// settle ends the handling of a message: what it triggered begins, and listeners hear.
+// settle ends the handling of a message: what it triggered begins, and listeners hear. Not inside a call of a NAL, which is one of who has yet to
+// go on with its own state, or with i.now: who has called that settles, or the next pass.
 func (i *Interface) settle() {
+	if i.inside > 0 {
+		return
+	}
 	if len(i.fired) > 0 {
 		i.fire()
 	}
@@ -230,7 +238,7 @@ func (i *Interface) Poll() int {
 	if len(i.acking) > 0 {
 		n += i.flushAcks()
 	}
-	if len(i.notify)+len(i.reached)+len(i.failures) > 0 {
+	if len(i.notify)+len(i.reached)+len(i.failures)+len(i.fired) > 0 {
 		n++
 		i.settle()
 	}
@@ -258,11 +266,13 @@ func (i *Interface) Quiet() bool {
 
 // Close is PtlFini, for who has the interface from Open: the end of all that was made with it. Collective.
 func (i *Interface) Close() error {
-	if i.own == nil {
-		return fail("PtlFini", ErrArgInvalid, "the interface belongs to an instance, which closes it")
-	}
+	i.engine.Lock()
 	own := i.own
 	i.own = nil
+	i.engine.Unlock()
+	if own == nil {
+		return fail("PtlFini", ErrArgInvalid, "the interface belongs to an instance, which closes it")
+	}
 	return own()
 }
 
@@ -277,9 +287,31 @@ func (i *Interface) shut() error {
 			ni.end()
 		}
 	}
+	for _, l := range i.open {
+		if l.dead == nil {
+			i.drop(l, errClosed)
+		}
+	}
 	i.engine.RemovePoller(i)
-	return i.nals.Close()
+	i.engine.Busy(-int32(len(i.busy) + len(i.acking)))
+	err := i.nals.Close()
+	for _, o := range i.ops.all { // what the NALs had
+		if o.live {
+			i.undelivered(o)
+		}
+	}
+	for _, a := range i.arrivals.all {
+		if a.live {
+			i.ended(a, Undeliverable)
+		}
+	}
+	if invariants.On {
+		i.balance()
+	}
+	return err
 }
+
+var errClosed = errors.New("the interface was closed")
 
 // service is an instance's interface as the instance sees it.
 type service struct{ i *Interface }

@@ -36,6 +36,7 @@ type link struct {
 	busy   bool
 	head   *out // messages that found no room, in order
 	tail   *out
+	queued int // how many
 	moves  []*move
 	same   bool  // the peer reaches this process by the same NAL, so that handles of memory mean something
 	flows  *flow // payloads that are sent piece by piece
@@ -49,6 +50,9 @@ const (
 	earlyBytesMax = 64 << 20
 )
 
+// queuedMax bounds what waits for room to a peer: no more answers than it has operations under way, and as many operations of this process.
+const queuedMax = 2 * (indexMask + 1)
+
 // out is a message on its way out.
 type out struct {
 	btl.Frag
@@ -59,24 +63,6 @@ type out struct {
 	flow *flow
 	buf  []byte // its own copy of the payload
 }
-
-// flow is a payload that is sent piece by piece.
-type flow struct {
-	l       *link
-	next    *flow
-	tag     btl.Tag
-	word    uint64
-	mem     *memory
-	base    uint64 // in mem
-	at, end uint64 // of the payload
-	flying  int
-	op      *op
-	in      *arrival
-	err     error // of a piece
-}
-
-// flowDepth is how many pieces of a payload the NAL has at a time.
-const flowDepth = 8
 
 // to gives the link to a rank, connecting it at the first call.
 func (i *Interface) to(rank int) *link {
@@ -90,6 +76,7 @@ func (i *Interface) to(rank int) *link {
 	if err != nil {
 		l.dead = err
 		i.env.Upcalls.Say("portals4-unreached", err.Error()) // the event of an operation says Undeliverable, and not why
+		i.failures = append(i.failures, failure{l.proc, err})
 		return l
 	}
 	l.Link = *at
@@ -163,6 +150,7 @@ func (l *link) enqueue(o *out) {
 		l.head = o
 	}
 	l.tail = o
+	l.queued++
 	l.wait()
 }
 
@@ -175,11 +163,22 @@ func (l *link) wait() {
 	}
 }
 
+// inline offers the NAL n bytes of i.scratch as a message; false: there was no room.
+func (l *link) inline(tag btl.Tag, w0, w1 uint64, n int) bool {
+	i := l.i
+	i.inside++
+	ok := l.Inline.SendInline(tag, w0, w1, unsafe.Pointer(&i.scratch), n)
+	i.inside--
+	return ok
+}
+
 // offer gives o to the NAL; false: there was no room.
 func (i *Interface) offer(o *out) bool {
 	l := o.l
 	l.sending++
+	i.inside++
 	done, err := l.Send.Send(&o.Frag)
+	i.inside--
 	switch {
 	case errors.Is(err, btl.ErrAgain):
 		l.sending--
@@ -232,6 +231,7 @@ func (i *Interface) push() int {
 				l.tail = nil
 			}
 			o.next = nil
+			l.queued--
 			n++
 			if l.dead != nil {
 				i.gone(o, l.dead)
@@ -239,6 +239,7 @@ func (i *Interface) push() int {
 				if o.next, l.head = l.head, o; l.tail == nil {
 					l.tail = o
 				}
+				l.queued++
 				n--
 				break
 			}
@@ -262,97 +263,6 @@ func (i *Interface) push() int {
 	}
 	i.settle()
 	return n
-}
-
-// stream sends n bytes of mem from base piece by piece, for op or in.
-func (i *Interface) stream(l *link, tag btl.Tag, word uint64, mem *memory, base, n uint64, op *op, in *arrival) {
-	f := i.spare
-	if f != nil {
-		i.spare = f.next
-	} else {
-		f = new(flow)
-	}
-	*f = flow{l: l, tag: tag, word: word, mem: mem, base: base, end: n, op: op, in: in}
-	i.linkFlow(f)
-	i.pushFlows(l)
-}
-
-func (i *Interface) linkFlow(f *flow) {
-	at := &f.l.flows
-	for *at != nil {
-		at = &(*at).next
-	}
-	*at = f
-	f.l.wait()
-}
-
-// pushFlows sends pieces as there is room.
-func (i *Interface) pushFlows(l *link) int {
-	n := 0
-	for at := &l.flows; *at != nil; {
-		f := *at
-		for f.at < f.end && f.flying < flowDepth && l.dead == nil {
-			b := f.mem.at(f.base+f.at, min(f.end-f.at, uint64(l.body)))
-			o := i.newOut(l, f.tag, f.word, f.at)
-			o.payload(b)
-			o.flow = f
-			f.flying++
-			f.at += uint64(len(b))
-			if !i.offer(o) {
-				f.flying--
-				f.at -= uint64(len(b))
-				o.flow, o.l = nil, nil
-				o.next, i.outs = i.outs, o
-				return n
-			}
-			n++
-		}
-		if f.at == f.end || l.dead != nil {
-			*at = f.next // what flies ends it
-			f.at = f.end
-			if f.err == nil {
-				f.err = l.dead
-			}
-			if f.flying == 0 {
-				i.flowOver(f)
-			}
-			continue
-		}
-		at = &f.next
-	}
-	return n
-}
-
-// flowOn is the end of a piece.
-func (i *Interface) flowOn(f *flow, err error) {
-	if err != nil {
-		f.at, f.err = f.end, err
-	}
-	if f.at == f.end && f.flying == 0 && !f.queued() {
-		i.flowOver(f)
-	}
-}
-
-func (f *flow) queued() bool {
-	for g := f.l.flows; g != nil; g = g.next {
-		if g == f {
-			return true
-		}
-	}
-	return false
-}
-
-// flowOver tells that all pieces are out. f is nobody's then.
-func (i *Interface) flowOver(f *flow) {
-	op, in, l, err := f.op, f.in, f.l, f.err
-	*f = flow{next: i.spare}
-	i.spare = f
-	switch {
-	case op != nil && op.live && op.link == l:
-		i.opSent(op, err)
-	case in != nil && in.live && in.l == l:
-		i.replySent(in, err)
-	}
 }
 
 // plain notes an acknowledgement that says nothing but that all went as asked.
@@ -400,7 +310,7 @@ func (i *Interface) sendAcks(l *link) {
 	for _, h := range l.acks[:n] {
 		buf = binary.LittleEndian.AppendUint32(buf, h)
 	}
-	if l.head == nil && len(buf) <= l.MaxInline && l.Inline.SendInline(tagAcks, 0, 0, unsafe.Pointer(&i.scratch), len(buf)) {
+	if l.head == nil && len(buf) <= l.MaxInline && l.inline(tagAcks, 0, 0, len(buf)) {
 		return
 	}
 	o := i.newOut(l, tagAcks, 0, 0)

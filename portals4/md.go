@@ -1,5 +1,7 @@
 package portals4
 
+import "github.com/ompi-go/ompi-go/internal/invariants"
+
 // MDHandle is a bound memory descriptor (ptl_handle_md_t).
 type MDHandle struct {
 	ni       *NI
@@ -44,6 +46,9 @@ func (ni *NI) MDBind(d *MD) (*MDHandle, error) {
 	}
 	if md.ct != nil {
 		md.ct.users++
+	}
+	if invariants.On {
+		ni.bound = append(ni.bound, md)
 	}
 	return md, nil
 }

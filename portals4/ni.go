@@ -1,5 +1,7 @@
 package portals4
 
+import "github.com/ompi-go/ompi-go/internal/invariants"
+
 // NI is a network interface of one flavour (ptl_handle_ni_t).
 type NI struct {
 	i       *Interface
@@ -23,6 +25,7 @@ type NI struct {
 	ranks  []int32 // logical: the job rank of each rank
 	back   []int32 // logical: the rank of each job rank, -1 for none
 	bundle int
+	bound  []*MDHandle // all that ever were, for invariants
 }
 
 // most are the largest limits, and those of who wishes nothing.
@@ -80,6 +83,9 @@ func (i *Interface) NI(options NIOptions, pid uint32, desired *Limits) (*NI, err
 	}
 	ni.pts = make([]*PT, ni.limits.MaxPTIndex+1)
 	i.nis[f] = ni
+	if invariants.On {
+		i.every = append(i.every, ni)
+	}
 	return ni, nil
 }
 
@@ -276,12 +282,13 @@ func (ni *NI) UID() (uint32, error) {
 	return i.uid, nil
 }
 
-// ProcessOf names a rank of the job as this NI does. The NI has its map.
+// ProcessOf names a rank of the job as this NI does. The NI has its map; a process that is not in it has AnyRank.
 func (ni *NI) ProcessOf(jobRank int) Process {
-	if ni.logical() {
-		return ni.named(jobRank)
+	if i := ni.i; !i.held {
+		i.engine.Lock()
+		defer i.engine.Unlock()
 	}
-	return ni.i.physical(jobRank)
+	return ni.named(jobRank)
 }
 
 // named is the initiator of an operation, as events name it.

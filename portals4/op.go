@@ -31,6 +31,7 @@ type op struct {
 	dst     memory // of a get and a fetching operation: where to
 	base    uint64
 	got     uint64
+	placing uint64 // bytes that a NAL is writing into dst
 	res     result
 	reg     btl.MemHandle
 	source  []byte // memory that the target reads or that is streamed; alive by this
@@ -90,6 +91,7 @@ func (t *opTable) put(o *op) {
 	o.gen = (o.gen + 1) & genMask
 	o.link, o.md, o.into, o.userPtr, o.source = nil, nil, nil, nil, nil
 	o.dst, o.src, o.got = memory{}, memory{}, 0
+	o.placing = 0
 	t.free = append(t.free, o.index)
 	t.used--
 }
@@ -249,7 +251,9 @@ func (m *move) step() {
 		t := &m.Transfer
 		t.Owner, t.Local, t.N, t.Remote, t.Off = m, unsafe.Pointer(unsafe.SliceData(b)), int64(len(b)), m.remote, int64(m.at)
 		t.Shared = m.l.Limits.MinShared > 0 && t.N >= m.l.Limits.MinShared
+		m.l.i.inside++
 		done, err := m.l.Get.Get(t)
+		m.l.i.inside--
 		switch {
 		case errors.Is(err, btl.ErrAgain) && m.l.dead == nil:
 			m.l.moves = append(m.l.moves, m)

@@ -47,6 +47,9 @@ func Open(cfg Config) (*Interface, error) {
 		i.uid = *cfg.UID
 	}
 	err := i.start()
+	if err == nil {
+		i.nals.LookUp()
+	}
 	if err == nil && env.Bypass {
 		err = e.StartAsync(progress.AsyncAgent, agentInterval, 0)
 	}

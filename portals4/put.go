@@ -2,7 +2,6 @@ package portals4
 
 import (
 	"bytes"
-	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
 )
@@ -119,7 +118,7 @@ func (i *Interface) sendRequest(name string, r *request, l *link, md *MDHandle, 
 			default:
 				copy(i.scratch[len(b):], t.Mem)
 			}
-			if l.Inline.SendInline(tagRequest, w0, w1, unsafe.Pointer(&i.scratch), all) {
+			if l.inline(tagRequest, w0, w1, all) {
 				if o == nil {
 					md.sent(t.UserPtr, n, OK)
 				} else {
@@ -132,8 +131,9 @@ func (i *Interface) sendRequest(name string, r *request, l *link, md *MDHandle, 
 	if o == nil {
 		if o, err = i.newOp(name, r.op, l, md, t, n); err != nil {
 			l.sent--
-			if r.flags&hasAck != 0 {
-				l.nacks++ // it goes with another
+			if r.flags&hasAck != 0 { // it goes with the next
+				l.acks[l.nacks] = r.acked
+				l.nacks++
 			}
 			return err
 		}
@@ -191,7 +191,7 @@ func (i *Interface) sendBare(r *request, l *link, _ *op) {
 	w0, w1 := r.words()
 	if l.head == nil {
 		b := r.appendTail(i.scratch[:0])
-		if len(b) <= l.MaxInline && l.Inline.SendInline(tagRequest, w0, w1, unsafe.Pointer(&i.scratch), len(b)) {
+		if len(b) <= l.MaxInline && l.inline(tagRequest, w0, w1, len(b)) {
 			return
 		}
 	}

@@ -134,13 +134,22 @@ func (i *Interface) begin(t *triggered) {
 			t.ct.changed()
 		}
 	case trigPut:
-		_ = t.md.put(&t.t)
+		if t.md.put(&t.t) != nil {
+			t.md.sent(t.t.UserPtr, t.t.Length, Undeliverable)
+		}
 	case trigGet:
-		_ = t.md.get(&t.t)
+		if t.md.get(&t.t) != nil {
+			t.md.answered(EventReply, true, t.t.UserPtr, &result{fail: Undeliverable}, t.t.Length)
+		}
 	case trigAtomic:
-		_ = t.md.atomic(&t.t, t.op, t.typ)
+		if t.md.atomic(&t.t, t.op, t.typ) != nil {
+			t.md.sent(t.t.UserPtr, t.t.Length, Undeliverable)
+		}
 	case trigFetch, trigSwap:
-		_ = t.md.fetch(&t.t, &t.into, t.operand[:t.operandLen], t.op, t.typ)
+		if t.md.fetch(&t.t, &t.into, t.operand[:t.operandLen], t.op, t.typ) != nil {
+			t.md.sent(t.t.UserPtr, t.t.Length, Undeliverable)
+			t.into.MD.answered(EventReply, true, t.t.UserPtr, &result{fail: Undeliverable}, t.t.Length)
+		}
 	}
 	i.recycle(t)
 }

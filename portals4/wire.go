@@ -99,6 +99,16 @@ const (
 
 var errGarbage = errors.New("a message that no interface of this version sends")
 
+// tailSize is how long what the flags promise is.
+var tailSize = func() (t [256]uint8) {
+	for flags := range t {
+		for f, n := range [...]uint8{4, 4, 8, 8, 8, 16, operandSize} {
+			t[flags] += uint8(flags) >> f & 1 * n
+		}
+	}
+	return t
+}()
+
 // request is a REQUEST, decoded.
 type request struct {
 	op, flavour, ack uint8
@@ -154,15 +164,10 @@ func (r *request) appendTail(b []byte) []byte {
 // parse reads a request: its two words, and the rest, which are views of what came.
 func (r *request) parse(w0, w1 uint64, tail, data []byte) error {
 	le := binary.LittleEndian
-	*r = request{op: uint8(w0 & 15), flavour: uint8(w0 >> 4 & 3), ack: uint8(w0 >> 6 & 3), flags: uint8(w0 >> 8), pt: uint8(w0 >> 16),
-		atomic: AtomicOp(w0 >> 24), typ: Type(w0 >> 32), number: uint16(w0 >> 48), bits: w1}
-	want := 0
-	for f, n := range [...]int{4, 4, 8, 8, 8, 16, operandSize} {
-		if r.flags>>f&1 != 0 {
-			want += n
-		}
-	}
-	if len(tail) < want || r.op >= operations {
+	r.op, r.flavour, r.ack, r.flags, r.pt = uint8(w0&15), uint8(w0>>4&3), uint8(w0>>6&3), uint8(w0>>8), uint8(w0>>16)
+	r.atomic, r.typ, r.number, r.bits = AtomicOp(w0>>24), Type(w0>>32), uint16(w0>>48), w1
+	r.handle, r.acked, r.offset, r.hdrData, r.length, r.operand = 0, 0, 0, 0, 0, nil // others are looked at only with their flag
+	if len(tail) < int(tailSize[r.flags]) || r.op >= operations {
 		return errGarbage
 	}
 	if r.flags&hasHandle != 0 {

@@ -31,3 +31,6 @@ func (e *Engine) Abandon() {
 		<-a.over
 	}
 }
+
+// Abandoned reports whether Abandon was called: who has failed to get the token need not try again.
+func (e *Engine) Abandoned() bool { return e.lost.Load() }

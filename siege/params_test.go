@@ -59,7 +59,7 @@ func TestBadParameters(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	j := mpirun(t, "-n 2 --mca btl self,tcp --mca btl_tcp_if_include eth9", "ring")
 	j.Run(int(ompi.ErrOther), `rank [01] \(host\) cannot be reached: self: rank [01] is another process; tcp: there is no interface eth9, which btl_tcp_if_include names; up are .*127\.0\.0\.1/8.*; check the parameter btl`)
-	mpirun(t, "-n 2 --mca pml ^ob1", "ring").Run(-1, `failed: Init: error: no pml can be used: none is allowed; check the parameter pml`)
+	mpirun(t, "-n 2 --mca pml ^ob1,cm", "ring").Run(-1, `failed: Init: error: no pml can be used: none is allowed; check the parameter pml`)
 	mpirun(t, "-n 2 --mca coll ^basic,tuned", "ring").Run(-1, `failed: Init: unsupported operation: no collective`)
 }
 

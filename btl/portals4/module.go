@@ -254,8 +254,8 @@ func (m *module) Poll() int {
 
 // unreachable hears from the interface that it cannot reach a process any more.
 func (m *module) unreachable(p *core.Proc, cause error) {
-	if !m.closed {
-		m.link(p.Rank).lost(cause)
+	if l := m.links[p.Rank]; l != nil && !m.closed { // one that was never reached is left to other BTLs
+		l.lost(cause)
 	}
 }
 

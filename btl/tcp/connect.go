@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
@@ -17,7 +18,7 @@ type opening struct {
 	out     *conn // this side's attempt under way
 	in      *conn // the peer's, accepted and not yet ready
 	parked  *conn // the peer's, waiting for the outcome of ours
-	cands   []candidate
+	cands   []inet.Candidate
 	nextTry int
 	tried   []string // what became of the addresses tried, for the message when all have failed
 	again   bool     // one of them may do better another time
@@ -38,7 +39,7 @@ func (l *link) open() {
 		ep.fail(err, false)
 		return
 	}
-	l.cands = candidates(l.m.locals, l.m.loop, ep.card, l.index)
+	l.cands = inet.Candidates(l.m.locals, l.m.loop, ep.card, l.index)
 	if len(l.cands) == 0 {
 		ep.fail(l.m.unreachable(ep), false)
 		return
@@ -63,7 +64,7 @@ func (l *link) dial() {
 			l.out = conn
 			return
 		}
-		l.failed(c.remote, err)
+		l.failed(c.Remote, err)
 	}
 	l.openFailed()
 }
@@ -73,19 +74,19 @@ func (l *link) failed(remote netip.AddrPort, err error) {
 }
 
 // call begins a connection to one address.
-func (l *link) call(to candidate) (*conn, error) {
-	fd, err := newSocket(to.remote.Addr())
+func (l *link) call(to inet.Candidate) (*conn, error) {
+	fd, err := newSocket(to.Remote.Addr())
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
 	}
-	c := &conn{m: l.m, fd: fd, remote: to.remote, stage: stageConnect, link: l}
-	if err = tune(fd, &l.m.opts); err == nil && to.bind.IsValid() {
+	c := &conn{m: l.m, fd: fd, remote: to.Remote, stage: stageConnect, link: l}
+	if err = tune(fd, &l.m.opts); err == nil && to.Bind.IsValid() {
 		// The port is chosen when the connection is made, so that two peers do not compete for one.
 		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1) // only saves ports
-		err = unix.Bind(fd, sockaddr(netip.AddrPortFrom(to.bind, 0)))
+		err = unix.Bind(fd, sockaddr(netip.AddrPortFrom(to.Bind, 0)))
 	}
 	if err == nil {
-		if err = unix.Connect(fd, sockaddr(to.remote)); errors.Is(err, unix.EINPROGRESS) {
+		if err = unix.Connect(fd, sockaddr(to.Remote)); errors.Is(err, unix.EINPROGRESS) {
 			err = nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/core"
 )
 
@@ -14,7 +15,7 @@ import (
 type endpoint struct {
 	m    *module
 	proc *core.Proc
-	card *card // nil until read
+	card *inet.Card // nil until read
 
 	// only is the endpoint's single link while it is up, the fast path. With several links it is nil.
 	only    *link
@@ -117,7 +118,7 @@ func (ep *endpoint) readCard() error {
 	if err != nil {
 		return fmt.Errorf("btl tcp: rank %d has published no address, is the component left out there? %w", ep.proc.Rank, err)
 	}
-	c, err := parseCard(b)
+	c, err := inet.ParseCard(b)
 	if err != nil {
 		return fmt.Errorf("btl tcp: rank %d: %w", ep.proc.Rank, err)
 	}
@@ -127,8 +128,8 @@ func (ep *endpoint) readCard() error {
 
 // name is the peer for messages.
 func (ep *endpoint) name() string {
-	if ep.card != nil && ep.card.host != "" {
-		return fmt.Sprintf("rank %d on %s", ep.proc.Rank, ep.card.host)
+	if ep.card != nil && ep.card.Host != "" {
+		return fmt.Sprintf("rank %d on %s", ep.proc.Rank, ep.card.Host)
 	}
 	return fmt.Sprintf("rank %d", ep.proc.Rank)
 }

@@ -7,13 +7,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
 // listener accepts connections on one address.
 type listener struct {
 	m      *module
-	local  local
+	local  inet.Local
 	addr   netip.AddrPort
 	fd     int
 	reg    progress.FD
@@ -24,12 +25,12 @@ type listener struct {
 const backlog = 4096
 
 // listen opens a listener on l's address, on a port of the range the parameters allow. The token is held.
-func (m *module) listen(l local) (*listener, error) {
+func (m *module) listen(l inet.Local) (*listener, error) {
 	first, count := m.opts.PortMinV4, m.opts.PortRangeV4
-	if l.prefix.Addr().Is6() {
+	if l.Prefix.Addr().Is6() {
 		first, count = m.opts.PortMinV6, m.opts.PortRangeV6
 	}
-	fd, err := newSocket(l.prefix.Addr())
+	fd, err := newSocket(l.Prefix.Addr())
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
 	}
@@ -49,7 +50,7 @@ func (m *module) listen(l local) (*listener, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return nil, fmt.Errorf("listening on %s (%s), ports %d to %d: %w", l.prefix.Addr(), l.iface, first, first+count-1, err)
+		return nil, fmt.Errorf("listening on %s (%s), ports %d to %d: %w", l.Prefix.Addr(), l.Iface, first, first+count-1, err)
 	}
 	return ln, nil
 }
@@ -57,7 +58,7 @@ func (m *module) listen(l local) (*listener, error) {
 // bind takes the kernel's choice of a port when it lies in the range, else the first free one. Ranks begin at different places
 // of the range, so that those of one host do not all try the same ports.
 func (ln *listener) bind(first, count int) error {
-	a := ln.local.prefix.Addr()
+	a := ln.local.Prefix.Addr()
 	if first <= ephemeralFirst && first+count > ephemeralLast {
 		return unix.Bind(ln.fd, sockaddr(netip.AddrPortFrom(a, 0)))
 	}

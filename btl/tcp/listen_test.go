@@ -11,6 +11,7 @@ import (
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
@@ -19,15 +20,15 @@ import (
 // outside is whether this machine has an address besides the loopback ones.
 func outside(t *testing.T) bool {
 	t.Helper()
-	ifaces, err := systemIfaces()
+	ifaces, err := inet.Ifaces()
 	if err != nil {
 		t.Fatal(err)
 	}
-	locals, err := choose(ifaces, &options{})
+	locals, err := inet.Choose(ifaces, &inet.Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.ContainsFunc(locals, func(l local) bool { return !l.loopback })
+	return slices.ContainsFunc(locals, func(l inet.Local) bool { return !l.Loopback })
 }
 
 func onlyLoopback(m *module) bool {
@@ -57,13 +58,13 @@ func TestOtherHost(t *testing.T) {
 	}
 	other := func(j rte.Job) rte.Job {
 		return &fakeJob{Job: j, nodes: []int{0, 1}, card: func(rank int, b []byte) []byte {
-			c, _ := parseCard(b)
+			c, _ := inet.ParseCard(b)
 			if rank != j.Rank() {
-				c.loop = "elsewhere"
+				c.Loop = "elsewhere"
 				// The bridge test would take the peer's address for our own, which it is here.
-				c.addrs = slices.DeleteFunc(c.addrs, func(a cardAddr) bool { return !a.Addr().IsLoopback() })
+				c.Addrs = slices.DeleteFunc(c.Addrs, func(a inet.CardAddr) bool { return !a.Addr().IsLoopback() })
 			}
-			return c.append(nil)
+			return c.Append(nil)
 		}}
 	}
 	w, _ := newWorld(t, 2, nil, other)
@@ -81,13 +82,13 @@ func TestInclude(t *testing.T) {
 	if !outside(t) {
 		t.Skip("this machine has no address but the loopback ones")
 	}
-	ifaces, _ := systemIfaces()
-	name := ifaces[slices.IndexFunc(ifaces, func(i iface) bool { return !i.loopback && len(i.prefixes) > 0 })].name
+	ifaces, _ := inet.Ifaces()
+	name := ifaces[slices.IndexFunc(ifaces, func(i inet.Iface) bool { return !i.Loopback && len(i.Prefixes) > 0 })].Name
 	w, sinks := newWorld(t, 2, map[string]string{"btl_tcp_if_include": name}, nil)
 	for i, r := range w.Ranks {
 		for _, ln := range moduleOf(r).listeners {
-			if ln.local.iface != name {
-				t.Errorf("rank %d listens on %s", i, ln.local.iface)
+			if ln.local.Iface != name {
+				t.Errorf("rank %d listens on %s", i, ln.local.Iface)
 			}
 		}
 	}
@@ -143,9 +144,9 @@ func TestParametersOfSockets(t *testing.T) {
 }
 
 func hasIPv6Loopback() bool {
-	ifaces, err := systemIfaces()
-	return err == nil && slices.ContainsFunc(ifaces, func(i iface) bool {
-		return i.loopback && slices.ContainsFunc(i.prefixes, func(p netip.Prefix) bool { return p.Addr() == netip.IPv6Loopback() })
+	ifaces, err := inet.Ifaces()
+	return err == nil && slices.ContainsFunc(ifaces, func(i inet.Iface) bool {
+		return i.Loopback && slices.ContainsFunc(i.Prefixes, func(p netip.Prefix) bool { return p.Addr() == netip.IPv6Loopback() })
 	})
 }
 

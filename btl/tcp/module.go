@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
@@ -21,8 +22,8 @@ type module struct {
 	opts   options
 	secret [32]byte
 
-	locals    []local // the addresses of listeners
-	loop      string  // see loopDomain
+	locals    []inet.Local // the addresses of listeners
+	loop      string       // see inet.LoopDomain
 	listeners []*listener
 	eps       []*endpoint // by job rank; nil until wanted
 
@@ -35,7 +36,7 @@ type module struct {
 	uneasy    []uneasy // what Poll must look after, outside of any upcall
 	conns     map[*conn]struct{}
 	strangers int // conns that were accepted and are not authenticated
-	pool      pool
+	pool      inet.Pool
 	patrol    patrol
 	leaving   bool // Flush was called: no new connections
 	closed    bool
@@ -82,20 +83,20 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	if env.Shm != nil && env.Shm.InProcess() && env.Params.Selection("btl").Allows("sm") {
 		return nil, fmt.Errorf("%w: all ranks are goroutines of this process and share its memory", btl.ErrUnavailable)
 	}
-	ifaces, err := systemIfaces()
+	ifaces, err := inet.Ifaces()
 	if err != nil {
 		return nil, fmt.Errorf("listing network interfaces: %w", err)
 	}
-	locals, err := choose(ifaces, &m.opts)
+	locals, err := inet.Choose(ifaces, m.opts.choice())
 	if err != nil {
 		return nil, err
 	}
-	if m.oneHost() && slices.ContainsFunc(locals, func(l local) bool { return l.loopback }) {
+	if m.oneHost() && slices.ContainsFunc(locals, func(l inet.Local) bool { return l.Loopback }) {
 		// Nobody from outside has any business here.
-		locals = slices.DeleteFunc(locals, func(l local) bool { return !l.loopback })
+		locals = slices.DeleteFunc(locals, func(l inet.Local) bool { return !l.Loopback })
 	}
 	if len(locals) == 0 {
-		return nil, fmt.Errorf("%w: %s", btl.ErrUnavailable, noAddress(ifaces, &m.opts))
+		return nil, fmt.Errorf("%w: %s", btl.ErrUnavailable, inet.NoAddress(ifaces, m.opts.choice()))
 	}
 	m.engine.Lock()
 	defer m.engine.Unlock()
@@ -124,8 +125,8 @@ func (m *module) oneHost() bool {
 	return true
 }
 
-func (m *module) openListeners(locals []local) error {
-	m.loop = loopDomain()
+func (m *module) openListeners(locals []inet.Local) error {
+	m.loop = inet.LoopDomain()
 	for _, l := range locals {
 		ln, err := m.listen(l)
 		if err != nil {
@@ -138,12 +139,12 @@ func (m *module) openListeners(locals []local) error {
 }
 
 func (m *module) card() []byte {
-	c := card{loop: m.loop}
-	c.host, _ = os.Hostname() // for messages only
+	c := inet.Card{Loop: m.loop}
+	c.Host, _ = os.Hostname() // for messages only
 	for _, ln := range m.listeners {
-		c.addrs = append(c.addrs, cardAddr{ln.addr, ln.local.prefix.Bits()})
+		c.Addrs = append(c.Addrs, inet.CardAddr{AddrPort: ln.addr, Bits: ln.local.Prefix.Bits()})
 	}
-	return c.append(nil)
+	return c.Append(nil)
 }
 
 // closeListeners closes those that which picks, all when it is nil.
@@ -169,11 +170,11 @@ func (m *module) Limits() btl.Limits {
 	bandwidth := m.opts.Bandwidth
 	if bandwidth == 0 {
 		for _, l := range m.locals {
-			speed := l.speed
+			speed := l.Speed
 			switch {
-			case l.loopback && len(m.locals) > 1: // counts only where there is nothing else
+			case l.Loopback && len(m.locals) > 1: // counts only where there is nothing else
 				continue
-			case l.loopback:
+			case l.Loopback:
 				speed = loopbackBandwidth
 			case speed == 0:
 				speed = defaultBandwidth
@@ -201,7 +202,7 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 			if errs[i] = ep.readCard(); errs[i] != nil {
 				continue
 			}
-			if len(candidates(m.locals, m.loop, ep.card, 0)) == 0 {
+			if len(inet.Candidates(m.locals, m.loop, ep.card, 0)) == 0 {
 				errs[i] = m.unreachable(ep)
 				continue
 			}
@@ -209,8 +210,8 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 		eps[i] = ep
 	}
 	if m.allHere() {
-		m.closeListeners(func(ln *listener) bool { return !ln.local.loopback })
-		m.locals = slices.DeleteFunc(m.locals, func(l local) bool { return !l.loopback })
+		m.closeListeners(func(ln *listener) bool { return !ln.local.Loopback })
+		m.locals = slices.DeleteFunc(m.locals, func(l inet.Local) bool { return !l.Loopback })
 	}
 	return eps, errs
 }
@@ -218,23 +219,23 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 // allHere reports whether every peer is known to be reached over the loopback interface.
 func (m *module) allHere() bool {
 	for r, ep := range m.eps {
-		if r != m.job.Rank() && m.job.Locality(r) == rte.Remote && (ep == nil || ep.card == nil || ep.card.loop != m.loop) {
+		if r != m.job.Rank() && m.job.Locality(r) == rte.Remote && (ep == nil || ep.card == nil || ep.card.Loop != m.loop) {
 			return false
 		}
 	}
-	return slices.ContainsFunc(m.locals, func(l local) bool { return l.loopback })
+	return slices.ContainsFunc(m.locals, func(l inet.Local) bool { return l.Loopback })
 }
 
 func (m *module) unreachable(ep *endpoint) error {
 	var theirs, ours []string
-	for _, a := range ep.card.addrs {
-		theirs = append(theirs, fmt.Sprintf("%s/%d", a.Addr(), a.bits))
+	for _, a := range ep.card.Addrs {
+		theirs = append(theirs, fmt.Sprintf("%s/%d", a.Addr(), a.Bits))
 	}
 	for _, l := range m.locals {
-		ours = append(ours, l.prefix.String())
+		ours = append(ours, l.Prefix.String())
 	}
 	return fmt.Errorf("btl tcp: no address of rank %d on %s (%s) can be reached from ours (%s); see btl_tcp_if_include and btl_tcp_disable_family",
-		ep.proc.Rank, ep.card.host, strings.Join(theirs, " "), strings.Join(ours, " "))
+		ep.proc.Rank, ep.card.Host, strings.Join(theirs, " "), strings.Join(ours, " "))
 }
 
 // endpoint is the one for a rank; it is made here when the rank called before AddProcs.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/btl/btltest"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/rte"
 )
 
@@ -62,9 +63,9 @@ func TestLowerRankFails(t *testing.T) {
 			if rank == 0 {
 				return b
 			}
-			c, _ := parseCard(b)
-			c.addrs = []cardAddr{{nowhere, 8}}
-			return c.append(nil)
+			c, _ := inet.ParseCard(b)
+			c.Addrs = []inet.CardAddr{{AddrPort: nowhere, Bits: 8}}
+			return c.Append(nil)
 		}}
 	}
 	w, sinks := newWorld(t, 2, nil, job)
@@ -156,9 +157,9 @@ func TestSlowPeer(t *testing.T) {
 	at := netip.MustParseAddrPort(deaf.Addr().String())
 	job := func(j rte.Job) rte.Job {
 		return &fakeJob{Job: j, card: func(_ int, b []byte) []byte {
-			c, _ := parseCard(b)
-			c.addrs = []cardAddr{{at, 8}}
-			return c.append(nil)
+			c, _ := inet.ParseCard(b)
+			c.Addrs = []inet.CardAddr{{AddrPort: at, Bits: 8}}
+			return c.Append(nil)
 		}}
 	}
 	w, _ := newWorld(t, 2, map[string]string{"btl_tcp_connect_timeout": "10ms"}, job)

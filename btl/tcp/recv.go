@@ -64,7 +64,7 @@ func (b *bulk) divert(ep *endpoint, err error) {
 		return
 	}
 	placer, n := b.placer, len(b.dst)
-	b.dst, b.placer, b.waste = ep.m.pool.get(n), nil, true
+	b.dst, b.placer, b.waste = ep.m.pool.Get(n), nil, true
 	placer.Placed(ep.proc.Rank, b.hdr[:b.hdrLen], n, err)
 }
 
@@ -245,7 +245,7 @@ func (l *link) bulkBegin(f *frame, hdr, here []byte) {
 			}
 		}
 		if b.dst == nil {
-			b.dst = l.m.pool.get(n)
+			b.dst = l.m.pool.Get(n)
 		}
 	}
 	b.from = f.from
@@ -274,7 +274,7 @@ func (l *link) bulkFinish() {
 	if !b.waste {
 		l.m.env.Dispatch.Handlers[b.tag].Receive(rank, b.hdr[:b.hdrLen], dst)
 	}
-	l.m.pool.put(dst)
+	l.m.pool.Put(dst)
 }
 
 // controlled obeys a control frame.

@@ -1,6 +1,6 @@
 // Package tcp is the BTL between hosts: active messages over TCP sockets, one or several (links) a pair of processes.
 //
-//  1. Open makes listening sockets and publishes their addresses as the process's business card (card.go, iface.go, listen.go).
+//  1. Open makes listening sockets and publishes their addresses as the process's business card (package btl/inet, listen.go).
 //  2. The first Send to a peer connects link 0 (connect.go). Both ends prove that they know the job's secret before anything else is
 //     believed; when both connect at once, the lower rank's connection wins (handshake.go).
 //  3. Send writes header and payload with one system call, from where they lie. What the socket does not take at once stays
@@ -18,12 +18,11 @@
 package tcp
 
 import (
-	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/mca"
 )
 
@@ -70,9 +69,7 @@ func (o *options) Validate() error {
 	if o.PeerTimeout > 0 && o.PeerTimeout < leastPeerTimeout {
 		return fmt.Errorf("peer_timeout %v is less than %v, in which the kernel has hardly asked a silent peer again; 0 switches it off", o.PeerTimeout, leastPeerTimeout)
 	}
-	_, err := parseFilter(o.IfInclude)
-	_, err2 := parseFilter(o.IfExclude)
-	return errors.Join(err, err2)
+	return o.choice().Validate()
 }
 
 // maxFrame is the largest message, header included, that this side sends.
@@ -83,9 +80,12 @@ func (o *options) maxFrame() int64 {
 	return max(o.EagerLimit, o.RndvEagerLimit+btl.HeaderMax, o.MaxSendSize)
 }
 
-func (o *options) uses(a netip.Addr) bool {
-	return !(a.Is4() && o.DisableFamily == "4") && !(a.Is6() && o.DisableFamily == "6")
+func (o *options) choice() *inet.Choice {
+	return &inet.Choice{Component: "tcp", IfInclude: o.IfInclude, IfExclude: o.IfExclude, DisableFamily: o.DisableFamily}
 }
+
+// cardKey is where the business card lies.
+const cardKey = "btl.tcp"
 
 type component struct{}
 

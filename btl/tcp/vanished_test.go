@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ompi-go/ompi-go/btl/btltest"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/rte"
 )
 
@@ -210,9 +211,9 @@ func TestVanishedHost(t *testing.T) {
 			job := func(j rte.Job) rte.Job {
 				x.enter(t, j.Rank()) // where it opens its sockets
 				return &fakeJob{Job: j, nodes: []int{0, 1}, card: func(rank int, b []byte) []byte {
-					c, _ := parseCard(b)
-					c.loop = "elsewhere"
-					return c.append(nil)
+					c, _ := inet.ParseCard(b)
+					c.Loop = "elsewhere"
+					return c.Append(nil)
 				}}
 			}
 			w, sinks := newWorld(t, 2, map[string]string{"btl_tcp_peer_timeout": "1s", "btl_tcp_if_include": wireNet + "0/24"}, job)

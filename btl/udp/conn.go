@@ -272,7 +272,7 @@ func (c *conn) bulkBegin(fr *frame, h btl.Handler, hdr, here []byte) {
 		}
 	}
 	if dst == nil {
-		dst = c.m.pool.get(n)
+		dst = c.m.pool.Get(n)
 	}
 	b.dst = dst
 	b.have = copy(b.dst, here)
@@ -292,7 +292,7 @@ func (c *conn) bulkDone() {
 	if !b.waste {
 		m.env.Dispatch.Handlers[b.tag].Receive(rank, b.hdr[:b.hdrLen], dst)
 	}
-	m.pool.put(dst)
+	m.pool.Put(dst)
 }
 
 // divert takes the memory of a placer out of the message that is coming.
@@ -302,7 +302,7 @@ func (c *conn) divert(err error) {
 		return
 	}
 	placer, n := b.placer, len(b.dst)
-	b.dst, b.placer, b.waste = c.m.pool.get(n), nil, true
+	b.dst, b.placer, b.waste = c.m.pool.Get(n), nil, true
 	placer.Placed(c.ep.proc.Rank, b.hdr[:b.hdrLen], n, err)
 }
 
@@ -324,5 +324,5 @@ func (c *conn) bye() {
 
 // came, buffer and release are for the flow.
 func (c *conn) came(f *btl.Frag)    { f.Owner.FragDone(f, nil) }
-func (c *conn) buffer(n int) []byte { return c.m.pool.get(n) }
-func (c *conn) release(b []byte)    { c.m.pool.put(b[:cap(b)]) }
+func (c *conn) buffer(n int) []byte { return c.m.pool.Get(n) }
+func (c *conn) release(b []byte)    { c.m.pool.Put(b[:cap(b)]) }

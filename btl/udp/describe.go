@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/mca"
 )
@@ -22,22 +23,22 @@ func (component) Describe(p *mca.Params, peer core.Locality) (*btl.Description, 
 	case !slices.Contains(p.Selection("btl").Names(), "udp"):
 		return nil, errors.New("it is open only when the parameter btl names it")
 	}
-	ifaces, err := systemIfaces()
+	ifaces, err := inet.Ifaces()
 	if err != nil {
 		return nil, fmt.Errorf("listing network interfaces: %w", err)
 	}
-	if m.locals, err = choose(ifaces, &m.opts); err != nil {
+	if m.locals, err = inet.Choose(ifaces, m.opts.choice()); err != nil {
 		return nil, err
 	}
-	inside := func(l local) bool { return l.loopback }
+	inside := func(l inet.Local) bool { return l.Loopback }
 	if peer != core.LocalRemote && slices.ContainsFunc(m.locals, inside) {
-		m.locals = slices.DeleteFunc(m.locals, func(l local) bool { return !l.loopback })
+		m.locals = slices.DeleteFunc(m.locals, func(l inet.Local) bool { return !l.Loopback })
 	}
 	if len(m.locals) == 0 {
-		return nil, errors.New(noAddress(ifaces, &m.opts))
+		return nil, errors.New(inet.NoAddress(ifaces, m.opts.choice()))
 	}
 	d := &btl.Description{Limits: m.Limits(), MaxInline: maxInline}
-	if peer == core.LocalRemote && !slices.ContainsFunc(m.locals, func(l local) bool { return !l.loopback }) {
+	if peer == core.LocalRemote && !slices.ContainsFunc(m.locals, func(l inet.Local) bool { return !l.Loopback }) {
 		d.Notes = []string{"this machine has only its loopback interface, by which nobody else is reached"}
 	}
 	return d, nil

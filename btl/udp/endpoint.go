@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/core"
 )
 
@@ -13,7 +14,7 @@ import (
 type endpoint struct {
 	m    *module
 	proc *core.Proc
-	card *card // nil until read
+	card *inet.Card // nil until read
 
 	live *conn // the connection while frames may flow
 	conn *conn // the connection, also while it is being made and when it is over; nil before
@@ -70,7 +71,7 @@ func (ep *endpoint) readCard() error {
 	if err != nil {
 		return fmt.Errorf("btl udp: rank %d has published no address, is the component left out there? %w", ep.proc.Rank, err)
 	}
-	c, err := parseCard(b)
+	c, err := inet.ParseCard(b)
 	if err != nil {
 		return fmt.Errorf("btl udp: rank %d: %w", ep.proc.Rank, err)
 	}
@@ -80,8 +81,8 @@ func (ep *endpoint) readCard() error {
 
 // name is the peer for messages.
 func (ep *endpoint) name() string {
-	if ep.card != nil && ep.card.host != "" {
-		return fmt.Sprintf("rank %d on %s", ep.proc.Rank, ep.card.host)
+	if ep.card != nil && ep.card.Host != "" {
+		return fmt.Sprintf("rank %d on %s", ep.proc.Rank, ep.card.Host)
 	}
 	return fmt.Sprintf("rank %d", ep.proc.Rank)
 }
@@ -112,6 +113,7 @@ func (ep *endpoint) release(err error) {
 	if c == nil {
 		return
 	}
+	ep.m.batch.flush() // it may refer to what is given back
 	if c.bulk.dst != nil {
 		c.bulk.abort(ep.proc.Rank, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/ompi-go/ompi-go/btl/inet"
 )
 
 // call is an endpoint's attempt to connect. Hellos go to the peer's addresses in turn until one is answered; then the proof goes there.
@@ -16,7 +18,7 @@ type call struct {
 	on      bool
 	proving bool
 	ini     side
-	cands   []candidate
+	cands   []inet.Candidate
 	next    int   // candidate to try
 	tries   int   // messages sent in this stage
 	at      int64 // when to send again
@@ -38,7 +40,7 @@ func (ep *endpoint) open() {
 		ep.fail(err, false)
 		return
 	}
-	cands := candidates(m.locals, m.loop, ep.card, 0)
+	cands := inet.Candidates(m.locals, m.loop, ep.card, 0)
 	if len(cands) == 0 {
 		ep.fail(m.unreachable(ep), false)
 		return
@@ -64,7 +66,7 @@ func (ep *endpoint) calling(now int64) {
 	if t := m.opts.Timeout.Microseconds(); t > 0 && now-k.since > t && k.rounds > 10 {
 		var tried []string
 		for _, c := range k.cands {
-			tried = append(tried, c.remote.String())
+			tried = append(tried, c.Remote.String())
 		}
 		ep.fail(fmt.Errorf("btl udp: %s has not answered for %v (btl_udp_timeout); tried %s", ep.name(), m.opts.Timeout, strings.Join(tried, ", ")), false)
 		return
@@ -82,7 +84,7 @@ func (ep *endpoint) calling(now int64) {
 		k.next = 0
 	}
 	if s := m.socketFor(to); s != nil {
-		m.say(s, to.remote, m.greeting(hsHello, ep.proc.Rank, &k.ini, &side{}))
+		m.say(s, to.Remote, m.greeting(hsHello, ep.proc.Rank, &k.ini, &side{}))
 	}
 }
 

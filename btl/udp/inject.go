@@ -83,7 +83,7 @@ func (i *injector) deadline() int64 {
 
 // send takes a packet in pieces.
 func (i *injector) send(c *conn, head, buf []byte, data unsafe.Pointer, n int) {
-	b := i.m.pool.get(len(head) + len(buf) + n)
+	b := i.m.pool.Get(len(head) + len(buf) + n)
 	k := copy(b, head)
 	k += copy(b[k:], buf)
 	copy(b[k:], unsafe.Slice((*byte)(data), n))
@@ -92,7 +92,7 @@ func (i *injector) send(c *conn, head, buf []byte, data unsafe.Pointer, n int) {
 
 // sendTo takes a message of the handshake.
 func (i *injector) sendTo(s *socket, to netip.AddrPort, b []byte) {
-	d := heldDatagram{sock: s, b: append(i.m.pool.get(len(b))[:0], b...)}
+	d := heldDatagram{sock: s, b: append(i.m.pool.Get(len(b))[:0], b...)}
 	d.size = putAddr(&d.name, to)
 	i.put(d)
 }
@@ -102,7 +102,7 @@ func (i *injector) put(d heldDatagram) {
 	s := &i.m.stats
 	if i.rng.Float64() < i.f.loss {
 		s.Injected++
-		i.m.pool.put(d.b)
+		i.m.pool.Put(d.b)
 		return
 	}
 	if i.rng.Float64() < i.f.corrupt {
@@ -113,7 +113,7 @@ func (i *injector) put(d heldDatagram) {
 	if i.rng.Float64() < i.f.dup {
 		s.Injected++
 		twin := d
-		twin.b = append(i.m.pool.get(len(d.b))[:0], d.b...)
+		twin.b = append(i.m.pool.Get(len(d.b))[:0], d.b...)
 		i.queue(twin)
 	}
 	if i.rng.Float64() < i.f.reorder {
@@ -145,7 +145,7 @@ func (i *injector) out(d heldDatagram) {
 	if errno == unix.EAGAIN || errno == unix.ENOBUFS {
 		i.m.stats.Full++ // lost, like others here
 	}
-	i.m.pool.put(d.b)
+	i.m.pool.Put(d.b)
 }
 
 // step sends what is due.

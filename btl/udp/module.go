@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
@@ -25,8 +26,8 @@ type module struct {
 	secret [32]byte // the job's
 	cookie [32]byte // of this module: see answer
 
-	locals  []local
-	loop    string // see loopDomain
+	locals  []inet.Local
+	loop    string // see inet.LoopDomain
 	sockets []*socket
 	eps     []*endpoint // by job rank; nil until wanted
 	slots   int         // packets that are held before their turn, of a connection
@@ -35,6 +36,7 @@ type module struct {
 
 	base   time.Time // of clock
 	now    int64     // the clock when it was last looked at
+	looked int64     // see watch.away
 	source *progress.Source
 	urgent bool        // the next pass is to look at what is due
 	inPass bool        // what is sent now goes at the end of the pass
@@ -43,7 +45,7 @@ type module struct {
 	uneasy []*endpoint // whose failure is to be told, from Poll
 	batch  batch
 	rx     *receiver // nil until something came
-	pool   pool
+	pool   inet.Pool
 	bits   []byte            // of an acknowledgement
 	greet  [hsSize + 64]byte // a message of the handshake
 	inject *injector         // nil: nothing is to go wrong
@@ -85,19 +87,19 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 	if env.Job.Size() == 1 {
 		return nil, fmt.Errorf("%w: the job has one rank, there is nobody to connect to", btl.ErrUnavailable)
 	}
-	ifaces, err := systemIfaces()
+	ifaces, err := inet.Ifaces()
 	if err != nil {
 		return nil, fmt.Errorf("listing network interfaces: %w", err)
 	}
-	if m.locals, err = choose(ifaces, &m.opts); err != nil {
+	if m.locals, err = inet.Choose(ifaces, m.opts.choice()); err != nil {
 		return nil, err
 	}
-	if m.oneHost() && slices.ContainsFunc(m.locals, func(l local) bool { return l.loopback }) {
+	if m.oneHost() && slices.ContainsFunc(m.locals, func(l inet.Local) bool { return l.Loopback }) {
 		// Nobody from outside has any business here.
-		m.locals = slices.DeleteFunc(m.locals, func(l local) bool { return !l.loopback })
+		m.locals = slices.DeleteFunc(m.locals, func(l inet.Local) bool { return !l.Loopback })
 	}
 	if len(m.locals) == 0 {
-		return nil, fmt.Errorf("%w: %s", btl.ErrUnavailable, noAddress(ifaces, &m.opts))
+		return nil, fmt.Errorf("%w: %s", btl.ErrUnavailable, inet.NoAddress(ifaces, m.opts.choice()))
 	}
 	if faults, err := parseFaults(m.opts.Inject); err != nil {
 		return nil, err
@@ -115,10 +117,10 @@ func (component) Open(env *btl.Env) ([]btl.Module, error) {
 
 // open makes the sockets and tells peers where they are.
 func (m *module) open() error {
-	m.loop = loopDomain()
+	m.loop = inet.LoopDomain()
 	least := maxDatagram
 	for _, l := range m.locals {
-		s, err := m.bindSocket(l, l.mtu)
+		s, err := m.bindSocket(l, l.MTU)
 		if err != nil {
 			return err
 		}
@@ -185,21 +187,21 @@ func (m *module) oneHost() bool {
 
 // card is what peers read: the addresses of the sockets, or those that the user says.
 func (m *module) card() ([]byte, error) {
-	c := card{loop: m.loop}
-	c.host, _ = os.Hostname() // for messages only
+	c := inet.Card{Loop: m.loop}
+	c.Host, _ = os.Hostname() // for messages only
 	as, err := m.opts.advertised()
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range as {
-		c.addrs = append(c.addrs, cardAddr{a, a.Addr().BitLen()})
+		c.Addrs = append(c.Addrs, inet.CardAddr{AddrPort: a, Bits: a.Addr().BitLen()})
 	}
 	if len(as) == 0 {
 		for _, s := range m.sockets {
-			c.addrs = append(c.addrs, cardAddr{s.addr, s.local.prefix.Bits()})
+			c.Addrs = append(c.Addrs, inet.CardAddr{AddrPort: s.addr, Bits: s.local.Prefix.Bits()})
 		}
 	}
-	return c.append(nil), nil
+	return c.Append(nil), nil
 }
 
 func (m *module) closeSockets() {
@@ -221,11 +223,11 @@ func (m *module) Limits() btl.Limits {
 	bandwidth := m.opts.Bandwidth
 	if bandwidth == 0 {
 		for _, l := range m.locals {
-			speed := l.speed
+			speed := l.Speed
 			switch {
-			case l.loopback && len(m.locals) > 1: // counts only where there is nothing else
+			case l.Loopback && len(m.locals) > 1: // counts only where there is nothing else
 				continue
-			case l.loopback:
+			case l.Loopback:
 				speed = loopbackBandwidth
 			case speed == 0:
 				speed = defaultBandwidth
@@ -253,7 +255,7 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 			if errs[i] = ep.readCard(); errs[i] != nil {
 				continue
 			}
-			if len(candidates(m.locals, m.loop, ep.card, 0)) == 0 {
+			if len(inet.Candidates(m.locals, m.loop, ep.card, 0)) == 0 {
 				errs[i] = m.unreachable(ep)
 				continue
 			}
@@ -265,14 +267,14 @@ func (m *module) AddProcs(procs []*core.Proc) ([]btl.Endpoint, []error) {
 
 func (m *module) unreachable(ep *endpoint) error {
 	var theirs, ours []string
-	for _, a := range ep.card.addrs {
-		theirs = append(theirs, netip.PrefixFrom(a.Addr(), a.bits).String())
+	for _, a := range ep.card.Addrs {
+		theirs = append(theirs, netip.PrefixFrom(a.Addr(), a.Bits).String())
 	}
 	for _, l := range m.locals {
-		ours = append(ours, l.prefix.String())
+		ours = append(ours, l.Prefix.String())
 	}
 	return fmt.Errorf("btl udp: no address of rank %d on %s (%s) can be reached from ours (%s); see btl_udp_if_include and btl_udp_disable_family",
-		ep.proc.Rank, ep.card.host, strings.Join(theirs, " "), strings.Join(ours, " "))
+		ep.proc.Rank, ep.card.Host, strings.Join(theirs, " "), strings.Join(ours, " "))
 }
 
 // endpoint is the one for a rank; it is made here when the rank called before AddProcs.
@@ -345,6 +347,7 @@ func isHot(s *socket) bool { return s.hot }
 
 // steps does what is due of all that are busy.
 func (m *module) steps() {
+	m.watch.away()
 	for _, s := range m.sockets {
 		s.full = false
 	}

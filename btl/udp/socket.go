@@ -9,13 +9,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/progress"
 )
 
 // socket is bound to one of this process's addresses and serves all peers that are reached from there.
 type socket struct {
 	m        *module
-	local    local
+	local    inet.Local
 	addr     netip.AddrPort
 	fd       int
 	reg      progress.FD
@@ -37,9 +38,9 @@ const (
 )
 
 // bindSocket makes the socket of a local address. The token is held.
-func (m *module) bindSocket(l local, mtu int) (*socket, error) {
+func (m *module) bindSocket(l inet.Local, mtu int) (*socket, error) {
 	first, count, overhead, family := m.opts.PortMinV4, m.opts.PortRangeV4, overheadV4, unix.AF_INET
-	if l.prefix.Addr().Is6() {
+	if l.Prefix.Addr().Is6() {
 		first, count, overhead, family = m.opts.PortMinV6, m.opts.PortRangeV6, overheadV6, unix.AF_INET6
 	}
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -61,7 +62,7 @@ func (m *module) bindSocket(l local, mtu int) (*socket, error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return nil, fmt.Errorf("opening a socket on %s (%s), ports %d to %d: %w", l.prefix.Addr(), l.iface, first, first+count-1, err)
+		return nil, fmt.Errorf("opening a socket on %s (%s), ports %d to %d: %w", l.Prefix.Addr(), l.Iface, first, first+count-1, err)
 	}
 	m.engine.PollFDsEvery(16)
 	return s, nil
@@ -70,9 +71,9 @@ func (m *module) bindSocket(l local, mtu int) (*socket, error) {
 // tune asks the kernel for room and help. Without them it is slower, nothing worse: errors say nothing.
 func (s *socket) tune(family int) {
 	o := &s.m.opts
-	for _, b := range [...]struct{ plain, force, size int }{{unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, o.Sndbuf}, {unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, o.Rcvbuf}} {
+	for _, b := range [...]struct{ option, size int }{{unix.SO_SNDBUF, o.Sndbuf}, {unix.SO_RCVBUF, o.Rcvbuf}} {
 		if b.size > 0 {
-			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.plain, b.size)
+			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, b.option, b.size)
 		}
 	}
 	s.room = 64 << 10
@@ -97,7 +98,7 @@ func (s *socket) tune(family int) {
 // bind takes the kernel's choice of a port when it lies in the range, else the first free one. Ranks begin at different places
 // of the range, so that those of one host do not all try the same ports.
 func (s *socket) bind(first, count int) error {
-	a := s.local.prefix.Addr()
+	a := s.local.Prefix.Addr()
 	if first <= ephemeralFirst && first+count > ephemeralLast {
 		return unix.Bind(s.fd, sockaddr(netip.AddrPortFrom(a, 0)))
 	}
@@ -129,12 +130,12 @@ func (s *socket) close() {
 }
 
 // socketFor is the socket from which a candidate is called.
-func (m *module) socketFor(c candidate) *socket {
+func (m *module) socketFor(c inet.Candidate) *socket {
 	var any *socket
 	for _, s := range m.sockets {
-		switch a := s.local.prefix.Addr(); {
-		case a.Is4() != c.remote.Addr().Is4() || s.local.loopback != c.remote.Addr().IsLoopback():
-		case !c.bind.IsValid() || a == c.bind:
+		switch a := s.local.Prefix.Addr(); {
+		case a.Is4() != c.Remote.Addr().Is4() || s.local.Loopback != c.Remote.Addr().IsLoopback():
+		case !c.Bind.IsValid() || a == c.Bind:
 			return s
 		default:
 			any = s

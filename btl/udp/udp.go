@@ -2,7 +2,7 @@
 // interface of package portals4, whose NAL it can be: between hosts tcp is as fast and simpler, but here everything that makes a network
 // reliable is in our hands, can be looked at, and be tried with losses (btl_udp_inject).
 //
-//  1. Open makes a socket for each address and publishes the addresses as the process's business card (card.go, iface.go, socket.go).
+//  1. Open makes a socket for each address and publishes the addresses as the process's business card (package btl/inet, socket.go).
 //  2. The first Send to a peer begins a handshake, in which both ends prove that they know the job's secret (handshake.go). Nothing is kept of, and nothing
 //     answered to, who does not.
 //  3. Send writes messages as frames into packets, copied or as references to the sender's memory (conn.go). What may be sent goes at once,
@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/btl/inet"
 	"github.com/ompi-go/ompi-go/mca"
 )
 
@@ -79,11 +80,10 @@ func (o *options) Validate() error {
 	if o.Datagram > 0 && o.Datagram < minDatagram {
 		return fmt.Errorf("datagram %d is less than %d; 0 chooses", o.Datagram, minDatagram)
 	}
-	_, err := parseFilter(o.IfInclude)
-	_, err2 := parseFilter(o.IfExclude)
-	_, err3 := parseFaults(o.Inject)
-	_, err4 := o.advertised()
-	return errors.Join(err, err2, err3, err4)
+	err := o.choice().Validate()
+	_, err2 := parseFaults(o.Inject)
+	_, err3 := o.advertised()
+	return errors.Join(err, err2, err3)
 }
 
 // advertised are the addresses of Advertise.
@@ -95,8 +95,8 @@ func (o *options) advertised() (out []netip.AddrPort, err error) {
 		}
 		out = append(out, netip.AddrPortFrom(a.Addr().Unmap(), a.Port()))
 	}
-	if len(out) > maxCardAddrs {
-		return nil, fmt.Errorf("advertise: %d addresses, at most %d are possible", len(out), maxCardAddrs)
+	if len(out) > inet.MaxCardAddrs {
+		return nil, fmt.Errorf("advertise: %d addresses, at most %d are possible", len(out), inet.MaxCardAddrs)
 	}
 	return out, nil
 }
@@ -109,9 +109,12 @@ func (o *options) maxFrame() int64 {
 	return max(o.EagerLimit, o.RndvEagerLimit+btl.HeaderMax, o.MaxSendSize)
 }
 
-func (o *options) uses(a netip.Addr) bool {
-	return !(a.Is4() && o.DisableFamily == "4") && !(a.Is6() && o.DisableFamily == "6")
+func (o *options) choice() *inet.Choice {
+	return &inet.Choice{Component: "udp", IfInclude: o.IfInclude, IfExclude: o.IfExclude, DisableFamily: o.DisableFamily}
 }
+
+// cardKey is where the business card lies.
+const cardKey = "btl.udp"
 
 type component struct{}
 

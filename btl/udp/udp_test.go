@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ompi-go/ompi-go/btl/btltest"
@@ -25,5 +26,25 @@ func TestConformance(t *testing.T) {
 			}
 			btltest.Run(t, btltest.Config{Component: component{}, Params: params})
 		})
+	}
+}
+
+func TestOptionsValidate(t *testing.T) {
+	good := options{PortMinV4: 1024, PortRangeV4: 64511, PortMinV6: 1, PortRangeV6: 1}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	for i, change := range []func(o *options){
+		func(o *options) { o.PortRangeV4++; o.PortRangeV4++ },
+		func(o *options) { o.PortMinV6 = 65535; o.PortRangeV6 = 2 },
+		func(o *options) { o.IfInclude = []string{"10.0.0.0/33"} },
+		func(o *options) { o.IfExclude = []string{"x/y"} },
+	} {
+		o := good
+		o.IfInclude = slices.Clone(o.IfInclude)
+		change(&o)
+		if err := o.Validate(); err == nil {
+			t.Errorf("case %d was accepted", i)
+		}
 	}
 }

@@ -49,7 +49,8 @@ func (w *watch) Expired() {
 	m := w.m
 	w.beat.Add(1)
 	w.timer = m.engine.AddTimer(w.every, w)
-	m.Poll() // what has come meanwhile counts
+	m.urgent = true // the clock is looked at
+	m.Poll()        // what has come meanwhile counts
 	timeout := m.opts.Timeout.Microseconds()
 	if m.closed {
 		return
@@ -65,6 +66,27 @@ func (w *watch) Expired() {
 		m.work(ep)
 	}
 	m.batch.flush()
+}
+
+// away sees to it that time in which this process did not run is not held against its peers: when the whole job is stopped and goes on, nobody has
+// had time to answer. It is called with each look at the clock, the last of which was at m.looked.
+func (w *watch) away() {
+	m := w.m
+	gap := m.now - m.looked
+	m.looked = m.now
+	most := looks / 2 * w.every.Microseconds()
+	if w.stop == nil || gap <= most {
+		return
+	}
+	for _, ep := range m.eps {
+		switch {
+		case ep == nil:
+		case ep.call.on:
+			ep.call.since += gap - most
+		case ep.live != nil && ep.live.asked != 0:
+			ep.live.asked += gap - most
+		}
+	}
 }
 
 // stand makes passes while nobody else does.
@@ -83,6 +105,9 @@ func (w *watch) stand(stop <-chan struct{}) {
 		}
 		e := w.m.engine
 		if !e.LockFor(time.Millisecond) {
+			if e.Abandoned() { // and nobody will close the module
+				return
+			}
 			continue
 		}
 		if !w.m.closed {

@@ -183,19 +183,6 @@ func FuzzGreeting(f *testing.F) {
 	})
 }
 
-func FuzzCard(f *testing.F) {
-	f.Add([]byte("\x01\x01a\x01b\x01\x04\x08\x01\x04\x7f\x00\x00\x01"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := parseCard(b)
-		if err != nil {
-			return
-		}
-		if again := c.append(nil); !bytes.Equal(again, b) {
-			t.Errorf("%x became %x", b, again)
-		}
-	})
-}
-
 func FuzzFaults(f *testing.F) {
 	f.Add("loss=5%,dup=1%,reorder=2%,corrupt=0.1%,delay=1ms")
 	f.Fuzz(func(t *testing.T, s string) {

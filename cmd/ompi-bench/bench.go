@@ -50,11 +50,12 @@ func measurements() map[string]measurement {
 // courses are the tests that have a course of their own.
 func courses() map[string]func(b *bench) ([]report.Row, error) {
 	all := map[string]func(b *bench) ([]report.Row, error){
-		"startup": single((*bench).startup),
-		"idle":    single((*bench).idle),
-		"memory":  single((*bench).memory),
-		"ddt":     (*bench).layouts,
-		"overlap": (*bench).overlaps,
+		"startup":      single((*bench).startup),
+		"idle":         single((*bench).idle),
+		"memory":       single((*bench).memory),
+		"ddt":          (*bench).layouts,
+		"overlap":      (*bench).overlaps,
+		"overlap_recv": (*bench).recvOverlaps,
 	}
 	for _, c := range suite.Collectives() {
 		all[c.TestName(suite.NonBlocking)] = (*bench).overlaps

@@ -115,3 +115,83 @@ func (b *bench) calibrate() (float64, error) {
 	err := b.world.Allreduce(ompi.Value(&rate), ompi.Value(&most), ompi.Max)
 	return most, err
 }
+
+// recvOverlaps measures what a receiver that computes hides of one receive: rank 1 posts it, computes ten times as long as the receive alone takes without
+// calling the library, and waits; rank 0 sends and sleeps. Others look on. It is what application bypass is for (pml cm), and asynchronous progress.
+func (b *bench) recvOverlaps() ([]report.Row, error) {
+	stepsPerMicro, err := b.calibrate()
+	if err != nil {
+		return nil, err
+	}
+	return rows(b, b.test.Sizes(b.cmd.params), func(size int64) (report.Row, error) { return b.recvOverlap(size, stepsPerMicro) })
+}
+
+func (b *bench) recvOverlap(size int64, stepsPerMicro float64) (report.Row, error) {
+	alone, err := b.repeat(func(b *bench, size, iterations int) (float64, error) {
+		overall, _, err := b.received(size, iterations, 0, 0)
+		return overall, err
+	}, size)
+	if err != nil {
+		return report.Row{}, err
+	}
+	pure := report.Summarise(alone).Median
+	if err := b.world.Bcast(ompi.Value(&pure), 0); err != nil {
+		return report.Row{}, err
+	}
+	steps, nap := int(10*pure*stepsPerMicro), time.Duration(11*pure*1e3)
+	var computed []float64
+	together, err := b.repeat(func(b *bench, size, iterations int) (float64, error) {
+		overall, compute, err := b.received(size, iterations, steps, nap)
+		computed = append(computed, compute)
+		return overall, err
+	}, size)
+	if err != nil {
+		return report.Row{}, err
+	}
+	row := report.NewRow(size, b.test.Unit, together)
+	compute := report.Summarise(computed[len(computed)-len(together):]).Median
+	columns := suite.OverlapColumns()
+	row.More = map[string]float64{columns[0]: compute, columns[1]: pure, columns[2]: min(max(100*(1-(row.Value-compute)/pure), 0), 100)}
+	return row, nil
+}
+
+// received gives the microseconds of a receive with so many steps of computation, at the receiver, and those of the computation. The sender
+// sleeps for nap once it has begun.
+func (b *bench) received(size, iterations, steps int, nap time.Duration) (overall, compute float64, err error) {
+	const tag, told = 101, 102
+	var times [2]float64
+	for range iterations {
+		if err := b.world.Barrier(); err != nil {
+			return 0, 0, err
+		}
+		if b.world.Rank() > 1 {
+			continue
+		}
+		if b.world.Rank() == 0 {
+			req := b.world.Isend(ompi.Slice(b.send[:size]), 1, tag)
+			if nap > 0 {
+				time.Sleep(nap)
+			}
+			if _, err := req.Wait(); err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		start := time.Now()
+		req := b.world.Irecv(ompi.Slice(b.recv[:size]), 0, tag)
+		begun := time.Now()
+		b.sink = spin(b.sink, steps)
+		times[1] += micros(begun, iterations)
+		if _, err := req.Wait(); err != nil {
+			return 0, 0, err
+		}
+		times[0] += micros(start, iterations)
+	}
+	switch b.world.Rank() {
+	case 0:
+		_, err = b.world.Recv(ompi.Slice(times[:]), 1, told)
+	case 1:
+		err = b.world.Send(ompi.Slice(times[:]), 0, told)
+	}
+	return times[0], times[1], err
+}

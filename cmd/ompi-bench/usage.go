@@ -22,8 +22,9 @@ func usage() string {
        ompi-bench tune --out FILE [-n N] ...   (ompi-bench tune -h says more)
        ompi-bench portals4 TEST...             (ompi-bench portals4 -h says more)
        ompi-bench paper NAME --out DIR ...     (ompi-bench paper -h says more)
-       ompi-bench compare [-n N] [--with PEERS] [--ours "NAME=VALUE..."] [--reps R] [--btl sm|tcp] [--bind-to core|none]
-                          [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] TEST...
+       ompi-bench compare [-n N] [--with PEERS] [--ours "NAME=VALUE..."] [--reps R] [--btl sm|tcp]
+                          [--bind-to core|none] [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE]
+                          [--plot FILE.svg|.png] TEST...
 
   TEST      ` + wrap(plain) + `
             or one of a collective: COLLECTIVE, iCOLLECTIVE (non-blocking, with what it overlaps) or
@@ -38,8 +39,9 @@ func usage() string {
             compare needs no launcher and starts N ranks of each side (default 2)
   Parameters are those of the job: mpirun --mca NAME VALUE before ompi-bench, or OMPI_MCA_NAME=VALUE in the environment
   --alloc-mem  buffers of AllocMem, which the ranks of a host map
-  --with    whom to compare with, out of openmpi, mpich, openmpi-cm (over pml cm and mtl ofi), and plain and goroutines, which are
-            ours without what --ours says, and with ranks as goroutines (default openmpi,mpich); one that is not installed is left out
+  --with    whom to compare with, out of openmpi, mpich, openmpi-cm (over pml cm and mtl ofi), and plain and
+            goroutines, which are ours without what --ours says, and with ranks as goroutines (default
+            openmpi,mpich); one that is not installed is left out
   --ours    parameters for ours, such as "pml=cm portals4_nal=udp"
   --reps    interleaved repetitions (default 5)
 

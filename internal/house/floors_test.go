@@ -14,7 +14,7 @@ var floors = [][]string{
 	{"progress", "rte"},
 	{"core"},
 	{"shm"},
-	{"unimem"},
+	{"unimem", "btl/inet"},
 	{"rcache", "mpool"},
 	{"btl"},
 	{"btl/btluse", "portals4/nal"},
@@ -36,7 +36,7 @@ var floors = [][]string{
 var frameworks = []string{"rcache", "mpool", "btl", "bml", "mtl", "pml", "coll"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
-var libraries = []string{"btl/btluse", "coll/alg", "coll/rules"}
+var libraries = []string{"btl/btluse", "btl/inet", "coll/alg", "coll/rules"}
 
 // reserved packages are for those who are named here only.
 var reserved = map[string][]string{

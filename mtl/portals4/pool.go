@@ -44,11 +44,14 @@ func (p *pools) put(b *buffer) {
 	}
 }
 
-// block is the memory of a message if it is one block, and whether it is; c is left prepared for packing.
+// block is the memory of a message if it is one block, and whether it is; if not, c is left prepared for packing.
 func block(buf core.Buffer, c *datatype.Convertor) (mem []byte, ok bool) {
 	n := buf.Bytes()
 	if n == 0 {
 		return nil, true
+	}
+	if buf.Type().Contiguous() {
+		return unsafe.Slice((*byte)(buf.Addr()), n), true
 	}
 	c.Prepare(buf.Type(), buf.Count(), buf.Addr())
 	if !c.IsContiguous() {

@@ -81,6 +81,8 @@ type peer struct {
 	next *peer // in waiting
 	in   bool  // in waiting
 
+	reached bool // there is a way to it
+
 	penalty, poor int    // after a refusal this many short messages are announced as long ones
 	refused       int    // recoveries in a row in which it refused something
 	round         uint64 // the last of them

@@ -59,8 +59,9 @@ func TestProtocols(t *testing.T) {
 		for range 200 {
 			w.Poll()
 		}
-		if got := bytes.Equal(in, out); got != c.alone {
-			t.Errorf("%s, expected %v: without the host the data is here: %v, want %v", c.protocol, c.expected, got, c.alone)
+		alone := bytes.Equal(in, out)
+		if alone != c.alone {
+			t.Errorf("%s, expected %v: without the host the data is here: %v, want %v", c.protocol, c.expected, alone, c.alone)
 		}
 		host(m)
 		w.Until(t, "the message", func() bool {
@@ -70,9 +71,12 @@ func TestProtocols(t *testing.T) {
 		if !bytes.Equal(in, out) {
 			t.Errorf("%s: the message is damaged", c.protocol)
 		}
-		if travelled, err := m.ni.Status(ptl.WastedBytes); travelled != 0 || err != nil {
+		travelled, err := m.ni.Status(ptl.WastedBytes)
+		if travelled != 0 || err != nil {
 			t.Errorf("%s: %d bytes travelled for nothing: %v", c.protocol, travelled, err)
 		}
+		t.Logf("%-9s  receive posted before %-5v  asynchronous progress %-5v  of %d bytes not taken %d, travelled in vain %d; gets triggered %d",
+			c.protocol, c.expected, alone, n, m.stats.wasted, travelled, m.stats.triggered)
 		if m.stats.wasted != c.untaken || m.stats.triggered != c.triggered {
 			t.Errorf("%s, expected %v: %d bytes not taken, %d gets triggered; want %d, %d", c.protocol, c.expected, m.stats.wasted, m.stats.triggered, c.untaken, c.triggered)
 		}

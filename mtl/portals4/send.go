@@ -46,7 +46,7 @@ func (m *module) TrySend(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 	p := m.peerOf(ch, dest)
 	x := m.chans[ch.ID]
 	t, ok := m.split.tagBits(tag)
-	if !ok || x == nil || !m.clear(p) || p.poor > 0 || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil || m.iface.Reaches(p.proc) != nil {
+	if !ok || x == nil || !p.reached || !m.clear(p) || p.poor > 0 || p.proc.Failed() != nil || m.broken != nil || ch.Comm.Fault() != nil {
 		return false
 	}
 	if !m.credit.affords(p, int(n)) {
@@ -131,8 +131,13 @@ func (m *module) refusal(ch *core.Channel, x *channel, p *peer) *core.Error {
 	if p != nil && p.proc.Failed() != nil {
 		return ch.Comm.DeathOf(p.proc)
 	}
-	if p != nil && m.iface.Reaches(p.proc) != nil { // of a short message nobody would hear it later
-		return m.failure(ch, p, ptl.Undeliverable)
+	if p != nil && !p.reached { // told by the first send, since a copied one is over before its put has failed
+		if cause := m.iface.Reaches(p.proc); cause != nil {
+			err := core.NewError(core.ErrOther, "mtl portals4: %w", cause)
+			err.Peer = ch.Comm.RankOf(p.proc.Rank)
+			return err
+		}
+		p.reached = true
 	}
 	return nil
 }

@@ -6,9 +6,15 @@ import "github.com/ompi-go/ompi-go/rte"
 const keyPrefix = "ptl."
 
 // job is the rank's job as carriers see it: what they publish and read is theirs alone.
-type job struct{ rte.Job }
+type job struct {
+	rte.Job
+	keys *[]string // of what the carrier has published
+}
 
-func (j job) Put(key string, value []byte) error { return j.Job.Put(keyPrefix+key, value) }
+func (j job) Put(key string, value []byte) error {
+	*j.keys = append(*j.keys, key)
+	return j.Job.Put(keyPrefix+key, value)
+}
 
 func (j job) Get(rank int, key string) ([]byte, error) { return j.Job.Get(rank, keyPrefix+key) }
 

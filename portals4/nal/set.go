@@ -31,6 +31,7 @@ type carrier struct {
 	kind    *kind
 	modules []btl.Module
 	domain  *shm.Domain // nil: none
+	job     job
 }
 
 // Open opens the NALs that parameters allow and that some process of the job may need. Cards are written, so that Connect works after the
@@ -83,10 +84,10 @@ func (s *Set) openCarrier(k *kind) (*carrier, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: the program has no btl %s", btl.ErrUnavailable, k.carrier)
 	}
+	c := &carrier{kind: k, job: job{s.env.Job, new([]string)}}
 	env := *s.env
-	env.Job, env.Dispatch, env.Upcalls = job{s.env.Job}, s.Dispatch, (*upcalls)(s)
+	env.Job, env.Dispatch, env.Upcalls = c.job, s.Dispatch, (*upcalls)(s)
 	env.Shm, env.ShmErr, env.Refused, env.Services = nil, nil, nil, nil
-	c := &carrier{kind: k}
 	if k.memory != noMemory {
 		d, err := s.openMemory(k, &env)
 		if err != nil {
@@ -125,6 +126,21 @@ func (s *Set) openMemory(k *kind, env *btl.Env) (*shm.Domain, error) {
 		return nil, fmt.Errorf("%w: %w", btl.ErrUnavailable, err)
 	}
 	return d, nil
+}
+
+// LookUp reads the cards of all processes, which the job keeps: while this process is in a Fence of the job it could not, and who speaks to it for
+// the first time would wait for its end. It is for programs that wait in fences; an instance knows when it does (btl.Meeter). Cards that are
+// missing are for Connect to tell. The token is not held.
+func (s *Set) LookUp() {
+	for _, p := range s.env.Procs {
+		for _, c := range s.open {
+			for _, key := range *c.job.keys {
+				if c.kind.reaches(p.Locality) {
+					_, _ = c.job.Get(p.Rank, key)
+				}
+			}
+		}
+	}
 }
 
 // Connect gives the way to a process that is not this one; the error says, NAL by NAL, why there is none. What is given for a process

@@ -3,6 +3,7 @@ package portalstest
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/ompi-go/ompi-go/portals4"
 	"github.com/ompi-go/ompi-go/rte"
@@ -62,7 +63,7 @@ func (p *ranked) run(i *portals4.Interface) (err error) {
 	for _, s := range []struct {
 		name string
 		do   func()
-	}{{"put and get", p.moves}, {"tickets", p.tickets}, {"unexpected messages", p.unexpected}, {"a ring of triggered operations", p.ring}, {"flow control", p.flow}} {
+	}{{"first contact", p.contact}, {"put and get", p.moves}, {"tickets", p.tickets}, {"unexpected messages", p.unexpected}, {"a ring of triggered operations", p.ring}, {"flow control", p.flow}} {
 		p.step = s.name
 		s.do()
 	}
@@ -82,6 +83,20 @@ func (p *ranked) table(index uint32, o portals4.PTOptions, q *portals4.EQ) *port
 }
 
 func (p *ranked) name(rank int) portals4.Process { return p.nis[p.me].ProcessOf(rank) }
+
+// contact speaks for the first time to a rank that is in a fence already: it answers, though the launcher answers it nothing then.
+func (p *ranked) contact() {
+	p.link(p.table(6, 0, nil), entry(make([]byte, 8), portals4.OpPut), nil)
+	p.fence()
+	if p.me > 0 {
+		time.Sleep(50 * time.Millisecond)
+		q := p.newEQ(p.me, 4)
+		md := p.bind(p.me, portals4.MD{Start: make([]byte, 8), EQ: q, Options: portals4.MDEventSendDisable})
+		p.must(md.Put(&portals4.Transfer{Length: 8, Target: p.name(0), PT: 6, Ack: portals4.Ack}))
+		p.want(q, portals4.EventAck)
+	}
+	p.fence()
+}
 
 // moves puts to every rank, gets it back, and looks at what others have put here.
 func (p *ranked) moves() {

@@ -57,6 +57,9 @@ func (o Options) Check() error {
 		}
 	}
 	for _, t := range o.Tests {
+		if t.OursOnly && slices.ContainsFunc(o.With, func(p string) bool { return p != plain && p != goroutines }) {
+			return fmt.Errorf("compare: the others have no test %s; compare it --with %s", t.Name, plain)
+		}
 		if err := t.CheckRanks(o.Ranks); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}

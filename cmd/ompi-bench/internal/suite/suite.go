@@ -51,6 +51,7 @@ type Test struct {
 	Wall         bool // compare takes the wall time of the whole launch
 	Layouts      bool // a row for each layout of package patterns, of -m bytes, instead of each size
 	Overlap      bool // communication is started, computed beside and waited for: the columns of OverlapColumns
+	OursOnly     bool // others have no such test: it cannot be compared
 	Form         Form
 	Collective   Collective // of a test with a Form
 	More         []string   // headings of further columns
@@ -71,6 +72,10 @@ func All() []Test {
 		{
 			Name: "overlap", Title: "Overall(us)", Unit: us, Min: 64 << 10, Max: 4 << 20, Small: Loop{5000, 200}, Large: Loop{200, 20},
 			MinRanks: 2, EvenRanks: true, Overlap: true, More: OverlapColumns(),
+		},
+		{
+			Name: "overlap_recv", Title: "Overall(us)", Unit: us, Min: 64 << 10, Max: 4 << 20, Small: Loop{500, 20}, Large: Loop{200, 20},
+			MinRanks: 2, Overlap: true, OursOnly: true, More: OverlapColumns(),
 		},
 		{Name: "match_depth", Title: "us/message", Unit: us, Size: "Depth", Min: 1, Max: 8192, Small: Loop{20, 2}, MinRanks: 2},
 		{

@@ -1,17 +1,18 @@
-package tcp
+package inet
 
 import "math/bits"
 
-// pool keeps buffers in which large messages are put together when their handler has no better place. Sizes are powers of
+// Pool keeps buffers in which large messages are put together when their handler has no better place. Sizes are powers of
 // two, so that messages of changing sizes share them. It is bounded in bytes.
-type pool struct {
+type Pool struct {
 	free [bits.UintSize][][]byte // by binary logarithm of the size
 	kept int
 }
 
 const poolMax = 16 << 20 // bytes kept for later
 
-func (p *pool) get(n int) []byte {
+// Get gives n bytes, of any content.
+func (p *Pool) Get(n int) []byte {
 	class := bits.Len(uint(max(n, 1) - 1))
 	if k := len(p.free[class]); k > 0 {
 		b := p.free[class][k-1]
@@ -23,7 +24,8 @@ func (p *pool) get(n int) []byte {
 	return make([]byte, n, 1<<class)
 }
 
-func (p *pool) put(b []byte) {
+// Put takes back what Get gave, as long as it was made.
+func (p *Pool) Put(b []byte) {
 	class := bits.Len(uint(cap(b) - 1))
 	if p.kept+cap(b) > poolMax {
 		return

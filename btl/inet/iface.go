@@ -1,6 +1,7 @@
-package tcp
+package inet
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,12 +11,31 @@ import (
 	"strings"
 )
 
-// iface is an interface that is up, as the choice of addresses sees it.
-type iface struct {
-	name     string
-	loopback bool
-	speed    int // Mbit/s, 0 when unknown
-	prefixes []netip.Prefix
+// Iface is an interface that is up, as the choice of addresses sees it.
+type Iface struct {
+	Name     string
+	Loopback bool
+	Speed    int // Mbit/s, 0 when unknown
+	MTU      int
+	Prefixes []netip.Prefix
+}
+
+// Choice is what the user says of interfaces, by parameters of the component.
+type Choice struct {
+	Component            string
+	IfInclude, IfExclude []string // names, or networks such as 10.1.0.0/16
+	DisableFamily        string   // "4" or "6"; else both are used
+}
+
+// Validate checks names and networks.
+func (o *Choice) Validate() error {
+	_, err := parseFilter(o.IfInclude)
+	_, err2 := parseFilter(o.IfExclude)
+	return errors.Join(err, err2)
+}
+
+func (o *Choice) uses(a netip.Addr) bool {
+	return !(a.Is4() && o.DisableFamily == "4") && !(a.Is6() && o.DisableFamily == "6")
 }
 
 // filter is a parsed if_include or if_exclude.
@@ -44,16 +64,17 @@ func (f *filter) hasNetwork(a netip.Addr) bool {
 	return slices.ContainsFunc(f.prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// local is an address to listen on.
-type local struct {
-	prefix   netip.Prefix // the address and the size of its network
-	iface    string
-	loopback bool
-	speed    int
+// Local is an address to listen on.
+type Local struct {
+	Prefix   netip.Prefix // the address and the size of its network
+	Iface    string
+	Loopback bool
+	Speed    int
+	MTU      int
 }
 
-// choose picks the addresses to listen on. Of loopback addresses it takes the first alone; they serve the peers of this host.
-func choose(ifaces []iface, o *options) ([]local, error) {
+// Choose picks the addresses to listen on. Of loopback addresses it takes the first alone; they serve the peers of this host.
+func Choose(ifaces []Iface, o *Choice) ([]Local, error) {
 	include, err := parseFilter(o.IfInclude)
 	if err != nil {
 		return nil, err
@@ -62,40 +83,40 @@ func choose(ifaces []iface, o *options) ([]local, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []local
+	var out []Local
 	looped := false
 	for _, i := range ifaces {
-		named := slices.Contains(include.names, i.name)
-		for _, p := range i.prefixes {
+		named := slices.Contains(include.names, i.Name)
+		for _, p := range i.Prefixes {
 			a := p.Addr()
 			switch {
 			case !o.uses(a):
 				continue
 			case len(o.IfInclude) > 0 && !named && !include.hasNetwork(a):
 				continue
-			case len(o.IfInclude) == 0 && slices.Contains(exclude.names, i.name):
+			case len(o.IfInclude) == 0 && slices.Contains(exclude.names, i.Name):
 				continue
-			case len(o.IfInclude) == 0 && !i.loopback && exclude.hasNetwork(a):
+			case len(o.IfInclude) == 0 && !i.Loopback && exclude.hasNetwork(a):
 				continue
 			case a.IsLinkLocalUnicast():
 				// Without its zone such an address cannot be connected to, and the zone means nothing to a peer.
 				continue
-			case i.loopback && looped:
+			case i.Loopback && looped:
 				continue
 			}
-			looped = looped || i.loopback
-			out = append(out, local{p, i.name, i.loopback, i.speed})
+			looped = looped || i.Loopback
+			out = append(out, Local{p, i.Name, i.Loopback, i.Speed, i.MTU})
 		}
 	}
 	return out, nil
 }
 
-// noAddress says why choose picked none.
-func noAddress(ifaces []iface, o *options) string {
+// NoAddress says why Choose picked none.
+func NoAddress(ifaces []Iface, o *Choice) string {
 	var missing, set []string
 	if include, err := parseFilter(o.IfInclude); err == nil {
 		for _, name := range include.names {
-			if !slices.ContainsFunc(ifaces, func(i iface) bool { return i.name == name }) {
+			if !slices.ContainsFunc(ifaces, func(i Iface) bool { return i.Name == name }) {
 				missing = append(missing, name)
 			}
 		}
@@ -105,16 +126,16 @@ func noAddress(ifaces []iface, o *options) string {
 		there = "none is up"
 	}
 	if len(missing) > 0 && len(missing) == len(o.IfInclude) {
-		return fmt.Sprintf("there is no interface %s, which btl_tcp_if_include names; %s", strings.Join(missing, ", "), there)
+		return fmt.Sprintf("there is no interface %s, which btl_%s_if_include names; %s", strings.Join(missing, ", "), o.Component, there)
 	}
 	// Whatever the others are set to, these decide.
 	if len(o.IfInclude) > 0 {
-		set = append(set, fmt.Sprintf("btl_tcp_if_include %q", strings.Join(o.IfInclude, ",")))
+		set = append(set, fmt.Sprintf("btl_%s_if_include %q", o.Component, strings.Join(o.IfInclude, ",")))
 	} else if len(o.IfExclude) > 0 {
-		set = append(set, fmt.Sprintf("btl_tcp_if_exclude %q", strings.Join(o.IfExclude, ",")))
+		set = append(set, fmt.Sprintf("btl_%s_if_exclude %q", o.Component, strings.Join(o.IfExclude, ",")))
 	}
 	if o.DisableFamily == "4" || o.DisableFamily == "6" {
-		set = append(set, fmt.Sprintf("btl_tcp_disable_family %s", o.DisableFamily))
+		set = append(set, fmt.Sprintf("btl_%s_disable_family %s", o.Component, o.DisableFamily))
 	}
 	if len(set) == 0 {
 		return "no interface has an address; " + there
@@ -122,25 +143,25 @@ func noAddress(ifaces []iface, o *options) string {
 	return fmt.Sprintf("no address is left by %s; %s", strings.Join(set, " and "), there)
 }
 
-// systemIfaces lists the interfaces that are up.
-func systemIfaces() ([]iface, error) {
+// Ifaces lists the interfaces that are up.
+func Ifaces() ([]Iface, error) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return nil, err
 	}
-	var out []iface
+	var out []Iface
 	for _, n := range all {
 		if n.Flags&net.FlagUp == 0 {
 			continue
 		}
-		i := iface{name: n.Name, loopback: n.Flags&net.FlagLoopback != 0, speed: speed(n.Name)}
+		i := Iface{Name: n.Name, Loopback: n.Flags&net.FlagLoopback != 0, Speed: speed(n.Name), MTU: n.MTU}
 		addrs, err := n.Addrs()
 		if err != nil {
 			return nil, fmt.Errorf("addresses of %s: %w", n.Name, err)
 		}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
-				i.prefixes = append(i.prefixes, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
+				i.Prefixes = append(i.Prefixes, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
 			}
 		}
 		out = append(out, i)
@@ -162,24 +183,24 @@ func speed(name string) int {
 }
 
 // describe lists interfaces for messages.
-func describe(ifaces []iface) string {
+func describe(ifaces []Iface) string {
 	var b strings.Builder
 	for n, i := range ifaces {
 		if n > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(i.name)
-		for _, p := range i.prefixes {
+		b.WriteString(i.Name)
+		for _, p := range i.Prefixes {
 			b.WriteString(" " + p.String())
 		}
 	}
 	return b.String()
 }
 
-// candidate is an address to try, best first.
-type candidate struct {
-	remote  netip.AddrPort
-	bind    netip.Addr // the local address to use; invalid: let the routing table choose
+// Candidate is an address to try, best first.
+type Candidate struct {
+	Remote  netip.AddrPort
+	Bind    netip.Addr // the local address to use; invalid: let the routing table choose
 	quality int
 }
 
@@ -193,30 +214,30 @@ const (
 	pairLoopback         = 200
 )
 
-// candidates pairs our addresses with a peer's, best pairs first and one for each of the peer's. A pair on one network is
+// Candidates pairs our addresses with a peer's, best pairs first and one for each of the peer's. A pair on one network is
 // bound to our address on it. Equally good ones are rotated by the link's number, so that links spread over interfaces.
-func candidates(ours []local, loop string, peer *card, link int) []candidate {
-	var out []candidate
-	for _, r := range peer.addrs {
+func Candidates(ours []Local, loop string, peer *Card, link int) []Candidate {
+	var out []Candidate
+	for _, r := range peer.Addrs {
 		a := r.Addr()
 		if a.IsLoopback() {
-			if loop == peer.loop && slices.ContainsFunc(ours, func(l local) bool { return l.loopback && l.prefix.Addr().Is4() == a.Is4() }) {
-				out = append(out, candidate{remote: r.AddrPort, quality: pairLoopback})
+			if loop == peer.Loop && slices.ContainsFunc(ours, func(l Local) bool { return l.Loopback && l.Prefix.Addr().Is4() == a.Is4() }) {
+				out = append(out, Candidate{Remote: r.AddrPort, quality: pairLoopback})
 			}
 			continue
 		}
-		if loop != peer.loop && slices.ContainsFunc(ours, func(l local) bool { return l.prefix.Addr() == a }) {
+		if loop != peer.Loop && slices.ContainsFunc(ours, func(l Local) bool { return l.Prefix.Addr() == a }) {
 			continue // a bridge that has the same address on every host leads back to ourselves
 		}
-		best := candidate{remote: r.AddrPort}
+		best := Candidate{Remote: r.AddrPort}
 		for _, l := range ours {
-			if l.loopback || l.prefix.Addr().Is4() != a.Is4() {
+			if l.Loopback || l.Prefix.Addr().Is4() != a.Is4() {
 				continue
 			}
-			if q, same := pairQuality(l.prefix, a, r.bits); q > best.quality {
-				best.quality, best.bind = q, netip.Addr{}
+			if q, same := pairQuality(l.Prefix, a, r.Bits); q > best.quality {
+				best.quality, best.Bind = q, netip.Addr{}
 				if same {
-					best.bind = l.prefix.Addr()
+					best.Bind = l.Prefix.Addr()
 				}
 			}
 		}
@@ -224,7 +245,7 @@ func candidates(ours []local, loop string, peer *card, link int) []candidate {
 			out = append(out, best)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int { return b.quality - a.quality })
+	slices.SortStableFunc(out, func(a, b Candidate) int { return b.quality - a.quality })
 	top := 0
 	for top < len(out) && out[top].quality == out[0].quality {
 		top++
