@@ -16,7 +16,7 @@ import (
 //
 // MPI's progress rule needs one thing more. A receive may wait for a message that stands behind more others than there are headers. When a
 // receiver owes a starving sender nothing and something waits for a message of it, it lends headers, by steps that double, and takes them back from
-// what it would return later. When all that can be lent is lent, the sender waits and the user is told which parameter to raise.
+// what it would return later; a loan that is not used stays with the sender. When all that can be lent is lent, the next sender waits and the user is told which parameter to raise.
 //
 // What is given back travels as a put without data on the portal table entry flow. Its hdr_data:
 //
@@ -126,7 +126,8 @@ func (c *credits) came(m *module, p *peer, proto uint64, ev *ptl.Event) {
 	if !c.on {
 		return
 	}
-	if p.lent > 0 {
+	back := p.lent > 0
+	if back {
 		p.lent--
 		c.spare++
 	} else {
@@ -144,6 +145,13 @@ func (c *credits) came(m *module, p *peer, proto uint64, ev *ptl.Event) {
 	}
 	if p.starving || p.owedHeads >= c.heads/4 || p.owedBytes >= c.bytes/4 {
 		m.pay(p)
+	}
+	if back && c.begged > 0 { // somebody may have found nothing to be lent
+		for _, p := range m.peers {
+			if p.starving && (p.posted > 0 || c.any > 0) && c.spare > 0 {
+				m.lend(p)
+			}
+		}
 	}
 }
 

@@ -174,3 +174,45 @@ func TestCommFailsWhileGot(t *testing.T) {
 	t.Logf("%d sends linger", len(m.sends))
 	w.Until(t, "the end of the get", func() bool { return come.n == 1 && len(m.sends) == 0 })
 }
+
+// TestLoansComeBack: a receive waits for a message behind others when another sender has all loans. When those come back, the message does.
+func TestLoansComeBack(t *testing.T) {
+	w := mtltest.NewWorld(t, mtltest.Config{Component: component{}, Params: map[string]string{"mtl_portals4_max_unexpected_headers": "64", "mtl_portals4_credit_headers": "8"}}, 3)
+	mem := make([]byte, 8)
+	buf := core.MakeBuffer(unsafe.Pointer(&mem[0]), 8, datatype.Byte)
+	begin := func(rank, peer, tag int, send bool, c *counter) {
+		r := w.Ranks[rank]
+		q := &mtl.Request{Owner: c, Ch: &r.World.P2P, Buf: buf, Peer: peer, Tag: tag}
+		r.Do(func() {
+			if send {
+				r.Module.Send(q)
+			} else {
+				r.Module.Recv(q)
+			}
+		})
+	}
+	sent := new(counter)
+	last := []*counter{nil, new(counter), new(counter)}
+	const many, few = 100, 16 // what a sender was lent and has not used, up to 8, stays with it
+	for peer, n := range []int{0, many, few} {
+		if peer == 0 {
+			continue
+		}
+		for range n {
+			begin(peer, 0, 5, true, sent)
+		}
+		begin(peer, 0, 9, true, sent)
+		begin(0, peer, 9, false, last[peer])
+		for range 100 {
+			w.Poll()
+		}
+	}
+	if last[1].n+last[2].n > 0 {
+		t.Fatal("there were headers for all")
+	}
+	others := new(counter)
+	for range many {
+		begin(0, 1, 5, false, others)
+	}
+	w.Until(t, "messages that stood behind others", func() bool { return others.n == many && last[1].n == 1 && last[2].n == 1 })
+}
