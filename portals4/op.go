@@ -250,7 +250,7 @@ func (m *move) step() {
 		b := m.to.at(m.off+m.at, m.n-m.at)
 		t := &m.Transfer
 		t.Owner, t.Local, t.N, t.Remote, t.Off = m, unsafe.Pointer(unsafe.SliceData(b)), int64(len(b)), m.remote, int64(m.at)
-		t.Shared = m.l.Limits.MinShared > 0 && t.N >= m.l.Limits.MinShared
+		t.Shared = m.l.Limits.MinShared > 0 && t.N >= m.l.Limits.MinShared && !m.l.i.engine.ByAgent() // an agent would wait for a peer that it keeps from running
 		m.l.i.inside++
 		done, err := m.l.Get.Get(t)
 		m.l.i.inside--

@@ -32,6 +32,13 @@ const (
 // intervals at most. In the role the agent polls for a moment, then it sleeps as any driver does, so that peers ring; the program takes the role
 // away by two stores. A program that itself sleeps in a call needs no looks: the agent dozes until it wakes.
 
+// A look costs a program that polls some 40 µs, most of it the Go scheduler's. So the time between two looks doubles, up to agentPatience intervals, while the
+// program is found waiting in the engine; when it is found outside, the next look follows soon: it may have been between two calls.
+const (
+	agentPatience = 4
+	agentSoon     = 4 // part of an interval
+)
+
 // agentBurst is how many passes that find nothing the agent makes before it sleeps, agentGosched those between turns of the scheduler.
 const (
 	agentBurst   = 1024
@@ -46,9 +53,10 @@ const standby = 4096
 type agent struct {
 	e        *Engine
 	interval time.Duration
-	pause    *pause // nil on its own core
-	armed    bool   // peers ring for it; guarded by the token
-	dozing   bool   // it has no timer: whoever drives sleeps, and sets one when it wakes; guarded by the token
+	wait     time.Duration // until the next look
+	pause    *pause        // nil on its own core
+	armed    bool          // peers ring for it; guarded by the token
+	dozing   bool          // it has no timer: whoever drives sleeps, and sets one when it wakes; guarded by the token
 	stop     atomic.Bool
 	over     chan struct{}
 }
@@ -60,6 +68,7 @@ func (e *Engine) StartAsync(mode Async, interval time.Duration, cpu int) error {
 		return nil
 	}
 	a := &agent{e: e, interval: max(interval, time.Microsecond), over: make(chan struct{})}
+	a.wait = a.interval
 	begun := make(chan error, 1)
 	switch mode {
 	case AsyncAgent:
@@ -116,8 +125,8 @@ func (a *agent) run() {
 	for !a.stop.Load() {
 		if a.look(&seen) {
 			a.drive()
-			seen = ^uint64(0)
-			a.pause.after(a.interval)
+			seen, a.wait = ^uint64(0), a.interval
+			a.pause.after(a.wait)
 		}
 		a.pause.block(false)
 	}
@@ -127,7 +136,7 @@ func (a *agent) run() {
 func (a *agent) look(seen *uint64) bool {
 	e := a.e
 	if !e.mu.TryLock() {
-		a.pause.after(a.interval)
+		a.patient()
 		return false
 	}
 	switch {
@@ -136,13 +145,25 @@ func (a *agent) look(seen *uint64) bool {
 	case atomic.LoadUint32(&e.driving) == nobodyDrives && e.tick == *seen:
 		e.setDriving(agentDrives)
 		return true
+	case atomic.LoadUint32(&e.driving) == nobodyDrives && a.wait != a.interval/agentSoon:
+		*seen, a.wait = e.tick, a.interval/agentSoon
+		a.pause.after(a.wait)
 	default:
 		*seen = e.tick
-		a.pause.after(a.interval)
+		a.patient()
 	}
 	e.Unlock()
 	return false
 }
+
+// patient sets the next look later than the last.
+func (a *agent) patient() {
+	a.wait = min(max(2*a.wait, a.interval), agentPatience*a.interval)
+	a.pause.after(a.wait)
+}
+
+// ByAgent reports whether it is the agent that drives: the program computes, and cores may be scarce. The caller holds the token.
+func (e *Engine) ByAgent() bool { return atomic.LoadUint32(&e.driving) == agentDrives }
 
 // drive polls, and sleeps, until somebody takes the role or wants the token. It is entered with both, and left with neither.
 func (a *agent) drive() {
