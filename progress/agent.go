@@ -35,7 +35,7 @@ const (
 // A look costs a program that polls some 40 µs, most of it the Go scheduler's. So the time between two looks doubles, up to agentPatience intervals, while the
 // program is found waiting in the engine; when it is found outside, the next look follows soon: it may have been between two calls.
 const (
-	agentPatience = 4
+	agentPatience = 16
 	agentSoon     = 4 // part of an interval
 )
 
