@@ -32,9 +32,11 @@ const (
 // intervals at most. In the role the agent polls for a moment, then it sleeps as any driver does, so that peers ring; the program takes the role
 // away by two stores. A program that itself sleeps in a call needs no looks: the agent dozes until it wakes.
 
-// A look costs a program that polls some 40 µs, most of it the Go scheduler's. So the time between two looks doubles, up to agentPatience intervals, while the
-// program is found waiting in the engine; when it is found outside, the next look follows soon: it may have been between two calls.
+// A look costs a program that polls some 40 µs, most of it the Go scheduler's. So when the program was found waiting in the engine
+// agentTrust times in a row, the time between two looks doubles, up to agentPatience intervals, until the agent is needed. When it is found outside, the next
+// look follows soon: it may have been between two calls.
 const (
+	agentTrust    = 8
 	agentPatience = 16
 	agentSoon     = 4 // part of an interval
 )
@@ -54,6 +56,8 @@ type agent struct {
 	e        *Engine
 	interval time.Duration
 	wait     time.Duration // until the next look
+	soon     bool          // that is to tell whether the program was between two calls
+	busy     int           // looks in a row that found the program waiting
 	pause    *pause        // nil on its own core
 	armed    bool          // peers ring for it; guarded by the token
 	dozing   bool          // it has no timer: whoever drives sleeps, and sets one when it wakes; guarded by the token
@@ -125,7 +129,7 @@ func (a *agent) run() {
 	for !a.stop.Load() {
 		if a.look(&seen) {
 			a.drive()
-			seen, a.wait = ^uint64(0), a.interval
+			seen, a.wait, a.soon, a.busy = ^uint64(0), a.interval, false, 0
 			a.pause.after(a.wait)
 		}
 		a.pause.block(false)
@@ -145,9 +149,9 @@ func (a *agent) look(seen *uint64) bool {
 	case atomic.LoadUint32(&e.driving) == nobodyDrives && e.tick == *seen:
 		e.setDriving(agentDrives)
 		return true
-	case atomic.LoadUint32(&e.driving) == nobodyDrives && a.wait != a.interval/agentSoon:
-		*seen, a.wait = e.tick, a.interval/agentSoon
-		a.pause.after(a.wait)
+	case atomic.LoadUint32(&e.driving) == nobodyDrives && !a.soon:
+		*seen, a.soon = e.tick, true
+		a.pause.after(a.interval / agentSoon)
 	default:
 		*seen = e.tick
 		a.patient()
@@ -158,7 +162,10 @@ func (a *agent) look(seen *uint64) bool {
 
 // patient sets the next look later than the last.
 func (a *agent) patient() {
-	a.wait = min(max(2*a.wait, a.interval), agentPatience*a.interval)
+	a.soon = false
+	if a.busy++; a.busy > agentTrust {
+		a.wait = min(2*a.wait, agentPatience*a.interval)
+	}
 	a.pause.after(a.wait)
 }
 

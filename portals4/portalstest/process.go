@@ -72,8 +72,11 @@ func (p *ranked) run(i *portals4.Interface) (err error) {
 	return p.job.Fence() // nobody goes on to the next while others still are here
 }
 
-// fence waits for all ranks.
-func (p *ranked) fence() { p.must(p.job.Fence()) }
+// fence waits for all ranks, and for what the engine has done to memory.
+func (p *ranked) fence() {
+	p.must(p.job.Fence())
+	p.must(p.nis[p.me].AtomicSync())
+}
 
 // table makes a portal table entry of that index, the same at all ranks.
 func (p *ranked) table(index uint32, o portals4.PTOptions, q *portals4.EQ) *portals4.PT {
