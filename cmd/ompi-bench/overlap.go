@@ -138,7 +138,7 @@ func (b *bench) recvOverlap(size int64, stepsPerMicro float64) (report.Row, erro
 	if err := b.world.Bcast(ompi.Value(&pure), 0); err != nil {
 		return report.Row{}, err
 	}
-	steps, nap := int(10*pure*stepsPerMicro), time.Duration(11*pure*1e3)
+	steps, nap := int(10*pure*stepsPerMicro), time.Duration(40*pure*1e3)
 	var computed []float64
 	together, err := b.repeat(func(b *bench, size, iterations int) (float64, error) {
 		overall, compute, err := b.received(size, iterations, steps, nap)
