@@ -30,8 +30,6 @@ type Config struct {
 	Shm bool
 	// Long is a size of messages whose data is fetched once they are matched; 0: 1 MiB, less under the race detector.
 	Long int
-	// Allocates tells that messages cost heap allocations.
-	Allocates bool
 }
 
 // World is a job whose ranks are instances of one MTL in this process. The test's goroutine drives all engines.
