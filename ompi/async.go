@@ -43,6 +43,9 @@ func (i *Instance) startAsync(o *mpiOptions) error {
 		i.widened = true
 		processors.widen(1)
 	}
+	if mode == progress.AsyncAgent && i.shared == nil {
+		mode = progress.AsyncThread
+	}
 	if err := i.engine.StartAsync(mode, o.AsyncInterval, cpu); err != nil {
 		i.stopAsync()
 		return fmt.Errorf("mpi_async_progress %s: %w", o.AsyncProgress, err)

@@ -241,8 +241,16 @@ type move struct {
 
 func (m *move) start(l *link, remote btl.MemHandle, to *memory, off, n uint64) {
 	m.l, m.remote, m.to, m.off, m.n, m.at, m.on = l, remote, to, off, n, 0, true
+	if e := l.i.engine; n >= moveSoon && !e.Driven() && !e.ByAgent() { // not in a call that only begins something: there whoever drives next takes it on
+		l.moves = append(l.moves, m)
+		l.wait()
+		return
+	}
 	m.step()
 }
+
+// moveSoon is how many bytes are not read at once by a caller that does not wait.
+const moveSoon = 32 << 10
 
 // step goes on until something has to be waited for.
 func (m *move) step() {

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,9 +15,10 @@ type Async uint8
 
 // Modes of asynchronous progress.
 const (
-	AsyncNone  Async = iota // the engine moves while somebody waits or tests
-	AsyncAgent              // an agent goroutine drives it when nobody else does, and sleeps when nothing comes
-	AsyncCore               // an agent on a core of its own, which polls on
+	AsyncNone   Async = iota // the engine moves while somebody waits or tests
+	AsyncAgent               // an agent goroutine drives it when nobody else does, and sleeps when nothing comes
+	AsyncThread              // the same with a thread and a processor of the Go scheduler of its own, which the caller adds
+	AsyncCore                // an agent on a core of its own, which polls on
 )
 
 // Values of Engine.driving: who has the driver's role. The agent's is a role on loan: whoever holds the token and wants to wait takes it
@@ -41,11 +43,29 @@ const (
 	agentSoon     = 4 // part of an interval
 )
 
-// agentBurst is how many passes that find nothing the agent makes before it sleeps, agentGosched those between turns of the scheduler.
+// Looks that are rare find a computation late, or not at all. So when the agent was needed, the program's next calls that leave something
+// unfinished hand the role over as they return (Depart), and peers ring at once: agentCredit calls at first, agentMost once that was of use.
+// Each that was for nothing, because the program came back before anything else did, costs one.
 const (
-	agentBurst   = 1024
-	agentGosched = 128
+	agentCredit = 8
+	agentMost   = 64
 )
+
+// agentBurst is how many passes that find nothing the agent makes before it sleeps, agentYields those between turns of others.
+const (
+	agentBurst  = 1024
+	agentYields = 128
+)
+
+// yield lets others run: whoever stands in the queue of the core where the agent has its thread for itself, since a turn of the Go scheduler would
+// change threads twice.
+func (a *agent) yield() {
+	if a.own {
+		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // cannot fail
+	} else {
+		runtime.Gosched()
+	}
+}
 
 // standby is how many looks at a word the agent on its own core makes between two looks at the engine, some microseconds: each takes
 // a cache line away from whoever drives.
@@ -54,15 +74,21 @@ const standby = 4096
 // agent is the goroutine of asynchronous progress.
 type agent struct {
 	e        *Engine
+	own      bool // a thread
 	interval time.Duration
 	wait     time.Duration // until the next look
 	soon     bool          // that is to tell whether the program was between two calls
 	busy     int           // looks in a row that found the program waiting
+	credit   int           // calls that may hand the role over; guarded by the token
 	pause    *pause        // nil on its own core
 	armed    bool          // peers ring for it; guarded by the token
 	dozing   bool          // it has no timer: whoever drives sleeps, and sets one when it wakes; guarded by the token
 	stop     atomic.Bool
 	over     chan struct{}
+
+	cores   unix.CPUSet  // that the process may use
+	program atomic.Int32 // the core on which the program was last seen, -1: not yet
+	shunned int32        // the core that the agent's thread keeps away from, -1: none
 }
 
 // StartAsync begins asynchronous progress. interval is that between the looks of AsyncAgent; cpu the core that AsyncCore polls on, which
@@ -71,12 +97,12 @@ func (e *Engine) StartAsync(mode Async, interval time.Duration, cpu int) error {
 	if mode == AsyncNone || e.agent != nil {
 		return nil
 	}
-	a := &agent{e: e, interval: max(interval, time.Microsecond), over: make(chan struct{})}
+	a := &agent{e: e, interval: max(interval, time.Microsecond), over: make(chan struct{}), own: mode == AsyncThread, shunned: -1}
+	a.program.Store(-1)
 	a.wait = a.interval
 	begun := make(chan error, 1)
-	switch mode {
-	case AsyncAgent:
-		p, err := newPause()
+	if mode != AsyncCore {
+		p, err := newPause(a.own)
 		if err != nil {
 			return err
 		}
@@ -84,7 +110,7 @@ func (e *Engine) StartAsync(mode Async, interval time.Duration, cpu int) error {
 		begun <- nil
 	}
 	e.setAgent(a)
-	if mode == AsyncAgent {
+	if mode != AsyncCore {
 		go a.run()
 	} else {
 		go a.runOn(cpu, begun)
@@ -125,15 +151,40 @@ func (e *Engine) setAgent(a *agent) {
 // run is the life of the agent goroutine.
 func (a *agent) run() {
 	defer close(a.over)
+	runtime.LockOSThread()                 // for ever: it blocks, and has an affinity of its own
+	_ = unix.SchedGetaffinity(0, &a.cores) // else the set is empty, and the agent stays wherever it is
 	seen := ^uint64(0)
 	for !a.stop.Load() {
-		if a.look(&seen) {
+		if a.handed() || a.look(&seen) {
 			a.drive()
-			seen, a.wait, a.soon, a.busy = ^uint64(0), a.interval, false, 0
+			seen, a.soon = ^uint64(0), false
 			a.pause.after(a.wait)
 		}
-		a.pause.block(false)
+		a.pause.block(&a.e.asleep)
 	}
+}
+
+// Depart gives the token back at the end of a call that leaves something unfinished. An agent that was of use of late takes over at once.
+func (e *Engine) Depart() {
+	a := e.agent
+	if a == nil || a.credit == 0 || e.driving != nobodyDrives || e.parked.Load() != 0 {
+		e.Unlock()
+		return
+	}
+	a.credit--
+	a.saw()
+	e.setDriving(agentDrives)
+	e.Unlock()
+	a.pause.ring()
+}
+
+// handed takes the token if the role was handed over.
+func (a *agent) handed() bool {
+	if atomic.LoadUint32(&a.e.driving) != agentDrives {
+		return false
+	}
+	a.makeRoom()
+	return a.again()
 }
 
 // look takes the driver's role, and the token with it, if no pass was made since the last look; else it sets the timer for the next.
@@ -148,6 +199,8 @@ func (a *agent) look(seen *uint64) bool {
 		a.dozing = true
 	case atomic.LoadUint32(&e.driving) == nobodyDrives && e.tick == *seen:
 		e.setDriving(agentDrives)
+		a.makeRoom()
+		a.wait, a.busy, a.credit = a.interval, 0, max(a.credit, agentCredit)
 		return true
 	case atomic.LoadUint32(&e.driving) == nobodyDrives && !a.soon:
 		*seen, a.soon = e.tick, true
@@ -158,6 +211,37 @@ func (a *agent) look(seen *uint64) bool {
 	}
 	e.Unlock()
 	return false
+}
+
+// makeRoom has the agent's thread leave the core on which the program computes, if there is another. The kernel wakes it there, where its timer
+// runs out or where it ran last, and when the other cores have been busy of late it does not look whether they still are: agent and program would take
+// turns of milliseconds.
+func (a *agent) makeRoom() {
+	program := a.program.Load()
+	if !a.own || program < 0 || program == a.shunned || core() != program {
+		return
+	}
+	others := a.cores
+	others.Clear(int(program))
+	if others.Count() > 0 && unix.SchedSetaffinity(0, &others) == nil {
+		a.shunned = program
+	}
+}
+
+// saw notes where the program is.
+func (a *agent) saw() {
+	if a.own {
+		a.program.Store(core())
+	}
+}
+
+// core gives the number of the core that the caller runs on, -1 if it cannot be found.
+func core() int32 {
+	var cpu uint32
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
+		return -1
+	}
+	return int32(cpu)
 }
 
 // patient sets the next look later than the last.
@@ -178,15 +262,15 @@ func (a *agent) drive() {
 	for idle := 1; ; idle++ {
 		if n := e.pass(); n != 0 {
 			e.stats.Events += uint64(n)
-			idle = 0
+			idle, a.credit = 0, agentMost
 		}
 		if a.wanted() {
 			a.leave()
 			return
 		}
-		if idle%agentGosched == 0 {
+		if idle%agentYields == 0 {
 			e.Unlock()
-			runtime.Gosched()
+			a.yield()
 			if !a.again() {
 				return
 			}
@@ -218,7 +302,7 @@ func (a *agent) again() bool {
 		if atomic.LoadUint32(&e.driving) != agentDrives || e.lost.Load() {
 			return false
 		}
-		runtime.Gosched()
+		a.yield()
 	}
 	if atomic.LoadUint32(&e.driving) != agentDrives {
 		e.Unlock()
@@ -245,7 +329,7 @@ func (a *agent) sleep() bool {
 		e.stats.Sleeps++
 		a.pause.after(e.untilTimer())
 		e.Unlock() // who waits meanwhile, and found the token taken, is served here and takes the role
-		rung := a.pause.block(true)
+		rung := a.pause.block(&e.asleep)
 		if !a.again() {
 			return false
 		}
@@ -275,6 +359,7 @@ func (e *Engine) takeRole() {
 		return
 	}
 	a := e.agent
+	a.saw()
 	if a.armed {
 		a.disarm()
 		a.pause.after(a.interval) // it sleeps on: let it look whether it is needed again

@@ -44,7 +44,7 @@ func begin(t testing.TB, e *Engine, mode Async) {
 	})
 }
 
-var asyncModes = map[string]Async{"Agent": AsyncAgent, "Core": AsyncCore}
+var asyncModes = map[string]Async{"Agent": AsyncAgent, "Thread": AsyncThread, "Core": AsyncCore}
 
 // TestAsyncNoLostWakeups: as without an agent, whatever the callers do to it.
 func TestAsyncNoLostWakeups(t *testing.T) {

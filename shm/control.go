@@ -28,14 +28,14 @@ type identity struct {
 	version uint32
 	rank    uint32
 	local   uint32
-	_       uint32
+	bell    uint32 // number of the owner's eventfd, 0: it has none
 	job     [16]byte
 	self    uint64 // address of this block in its owner, for a trial of process_vm_readv
 }
 
 const (
 	controlMagic   = 0x736869706d6f6f67
-	controlVersion = 2
+	controlVersion = 3
 )
 
 // offer is what one peer has for the owner of the control block.

@@ -76,10 +76,16 @@ func testNames(t *testing.T, inProcess bool, opt Options) {
 			if at, err := peer.Memory(d[0][i], d[1][i].MemoryAt(m.Base(), 5), addr(m, 0), 5); err != nil || string(bytesAt(at, 5)) != "bytes" {
 				t.Errorf("domain %q: Memory: %v", name, err)
 			}
-			d[0][i].ringProcess(peer)
 			var b [8]byte
-			if n, err := unix.Read(d[1][i].seg.bell, b[:]); err != nil || n != 1 {
+			d[0][i].ringProcess(peer)
+			if n, err := unix.Read(d[1][i].seg.event, b[:]); peer.bell.fd > 0 && (err != nil || n != 8) {
 				t.Errorf("domain %q: the bell: %d, %v", name, n, err)
+			}
+			unix.Close(peer.bell.fd)
+			peer.bell.fd = -1 // as where pidfd_getfd is refused
+			d[0][i].ringProcess(peer)
+			if n, err := unix.Read(d[1][i].seg.bell, b[:]); err != nil || n != 1 {
+				t.Errorf("domain %q: the bell by datagram: %d, %v", name, n, err)
 			}
 		}
 	}

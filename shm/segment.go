@@ -26,6 +26,8 @@ type segment struct {
 	noMembarrier bool
 	bell         int
 	bellFD       progress.FD
+	event        int
+	eventFD      progress.FD
 	pass         *passer
 	opened       opened
 }
@@ -101,7 +103,7 @@ func (d *Domain) openSegment() (err error) {
 	if err != nil {
 		return err
 	}
-	d.seg = &segment{sys: d.sys, fd: fd, heap: head, size: size, region: region, bell: -1, opened: opened{fd: -1}}
+	d.seg = &segment{sys: d.sys, fd: fd, heap: head, size: size, region: region, bell: -1, event: -1, opened: opened{fd: -1}}
 	d.seg.noMembarrier = membarrier(membarrierRegisterGlobalExpedited) != nil || membarrier(membarrierGlobalExpedited) != nil
 	d.ctl = controlAt(region.Base(), len(d.local))
 	d.seg.top = &d.ctl.top
@@ -261,7 +263,7 @@ func parseCard(b []byte) (card, error) {
 func (d *Domain) attachSegment(rank int) (*Peer, error) {
 	if rank == d.job.Rank() {
 		d.seg.region.Ref()
-		return &Peer{Rank: rank, ctl: d.ctl, region: d.seg.region, pid: os.Getpid(), bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+		return &Peer{Rank: rank, ctl: d.ctl, region: d.seg.region, pid: os.Getpid(), bell: bell{addr: unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
 	}
 	b, err := d.job.Get(rank, d.called(cardKey))
 	if err != nil {
@@ -303,7 +305,7 @@ func (d *Domain) attachSegment(rank int) (*Peer, error) {
 	}
 	d.seg.opened.keep(rank, fd)
 	kept = true
-	return &Peer{Rank: rank, ctl: ctl, region: region, file: file.id, pid: c.pid, bell: bell{unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
+	return &Peer{Rank: rank, ctl: ctl, region: region, file: file.id, pid: c.pid, bell: bell{addr: unix.SockaddrUnix{Name: d.bellName(rank)}}}, nil
 }
 
 // fileID tells files apart.
@@ -361,15 +363,15 @@ func ended(pid int) bool {
 
 func (d *Domain) closeSegment() error {
 	var errs []error
-	if d.seg.bell >= 0 {
-		d.engine.RemoveFD(d.seg.bellFD)
-		unix.Close(d.seg.bell)
-	}
+	d.closeBell()
 	if d.seg.pass != nil {
 		d.seg.pass.close()
 	}
 	for _, p := range d.peers {
 		if p != nil {
+			if p.bell.fd > 0 {
+				unix.Close(p.bell.fd)
+			}
 			errs = append(errs, p.unmapMemory(), p.region.Unref())
 		}
 	}

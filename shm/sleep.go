@@ -2,6 +2,7 @@ package shm
 
 import (
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +24,15 @@ func membarrier(cmd uintptr) error {
 	return nil
 }
 
-// bell is the address of a peer's doorbell.
-type bell struct{ addr unix.SockaddrUnix }
+// A doorbell is an eventfd, which the peers get hold of with the first ring, and a datagram socket for those that may not (pidfd_getfd(2) asks for the
+// rights that reading each other's memory does). The eventfd is the better one: the kernel takes a datagram for a sign that its sender is about to
+// sleep, and wakes the receiver on the sender's core, where it then stands in a queue behind a sender that computes on.
+
+// bell is a peer's doorbell.
+type bell struct {
+	addr unix.SockaddrUnix
+	fd   int // the eventfd, 0: not yet asked for, -1: not to be had
+}
 
 // bellName is in the abstract namespace: it vanishes with its owner.
 func (d *Domain) bellName(rank int) string {
@@ -53,7 +61,7 @@ func (d *Domain) Disarm() {
 	}
 }
 
-// openBell makes the doorbell: a datagram socket that wakes the engine's epoll set.
+// openBell makes the doorbell, both ways of which wake the engine's epoll set.
 func (d *Domain) openBell() error {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -69,7 +77,29 @@ func (d *Domain) openBell() error {
 		return err
 	}
 	d.seg.bell, d.seg.bellFD = fd, w
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("shm: doorbell: eventfd: %w", err)
+	}
+	if w, err = d.engine.AddFD(event, unix.EPOLLIN, (*eventDrain)(d)); err != nil {
+		unix.Close(event)
+		return err
+	}
+	d.seg.event, d.seg.eventFD = event, w
+	d.ctl.id.bell = uint32(event)
 	return nil
+}
+
+// closeBell is its end.
+func (d *Domain) closeBell() {
+	if d.seg.bell >= 0 {
+		d.engine.RemoveFD(d.seg.bellFD)
+		unix.Close(d.seg.bell)
+	}
+	if d.seg.event >= 0 {
+		d.engine.RemoveFD(d.seg.eventFD)
+		unix.Close(d.seg.event)
+	}
 }
 
 type bellDrain Domain
@@ -85,7 +115,47 @@ func (b *bellDrain) Ready(uint32) {
 	}
 }
 
+type eventDrain Domain
+
+// Ready empties the doorbell; the engine is awake by now.
+func (b *eventDrain) Ready(uint32) {
+	var buf [8]byte
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(b.seg.event), ptr(&buf[0]), uintptr(len(buf))) // EAGAIN: it is empty
+}
+
 func (d *Domain) ringProcess(p *Peer) {
+	if p.bell.fd == 0 {
+		p.bell.fd = p.fetchBell()
+	}
+	one := [8]byte{1}
+	if p.bell.fd > 0 {
+		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(p.bell.fd), ptr(&one[0]), uintptr(len(one)))
+		if errno == 0 || errno == unix.EAGAIN {
+			return
+		}
+	}
 	// A full queue means that it rings already; a vanished socket, that the peer is gone, which its pidfd tells.
-	_ = unix.Sendto(d.seg.bell, []byte{1}, unix.MSG_DONTWAIT, &p.bell.addr)
+	_ = unix.Sendto(d.seg.bell, one[:1], unix.MSG_DONTWAIT, &p.bell.addr)
+}
+
+// fetchBell gets a descriptor of the peer's eventfd, -1 if that is not to be.
+func (p *Peer) fetchBell() int {
+	number := p.ctl.id.bell
+	if number == 0 {
+		return -1
+	}
+	process, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil {
+		return -1
+	}
+	defer unix.Close(process)
+	fd, err := unix.PidfdGetfd(process, int(number), 0)
+	if err != nil {
+		return -1
+	}
+	if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err != nil || name != "anon_inode:[eventfd]" { // a write to anything else could do harm, or block
+		unix.Close(fd)
+		return -1
+	}
+	return fd
 }

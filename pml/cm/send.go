@@ -46,7 +46,7 @@ func (o *module) sendNow(ch *core.Channel, buf core.Buffer, dest, tag int) bool 
 func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pml.Mode) *core.Request {
 	o.engine.Lock()
 	r := o.isend(ch, buf, dest, tag, mode)
-	o.engine.Unlock()
+	o.engine.Depart()
 	return r
 }
 

@@ -87,7 +87,7 @@ func (o *module) Recv(ch *core.Channel, buf core.Buffer, source, tag int) (core.
 func (o *module) Irecv(ch *core.Channel, buf core.Buffer, source, tag int) *core.Request {
 	o.engine.Lock()
 	r := o.BeginRecv(ch, buf, source, tag)
-	o.engine.Unlock()
+	o.engine.Depart()
 	return r
 }
 

@@ -115,7 +115,7 @@ func (o *module) Isend(ch *core.Channel, buf core.Buffer, dest, tag int, mode pm
 	if o.starveds != 0 { // who only posts sends would never hear of new credit
 		o.engine.TryPoll()
 	}
-	o.engine.Unlock()
+	o.engine.Depart()
 	return r
 }
 
