@@ -1,6 +1,7 @@
 package portals4
 
 import (
+	"slices"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -246,7 +247,7 @@ func (i *Interface) push() int {
 		}
 		for r := len(l.moves); r > 0 && l.dead == nil; r-- {
 			m := l.moves[0]
-			l.moves = l.moves[1:]
+			l.moves = slices.Delete(l.moves, 0, 1) // few, and the array stays
 			m.step()
 			n++
 		}
