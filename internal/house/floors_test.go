@@ -26,24 +26,27 @@ var floors = [][]string{
 	{"coll/alg"},
 	{"coll/rules"},
 	{"coll"},
+	{"osc/elem", "osc/words", "osc/am"},
+	{"osc"},
 	{"ompi"},
+	{"osc/osctest"},
 	{"bench"},
 	{"cmd", "examples", "siege", "internal/house"},
 }
 
 // frameworks are folders whose package is a contract and whose sub-folders are components. Components are known to ompi alone,
 // which imports them for their registration.
-var frameworks = []string{"rcache", "mpool", "btl", "bml", "mtl", "pml", "coll"}
+var frameworks = []string{"rcache", "mpool", "btl", "bml", "mtl", "pml", "coll", "osc"}
 
 // libraries lie in a framework's folder and are no components: the framework and its components use them.
-var libraries = []string{"btl/btluse", "btl/inet", "coll/alg", "coll/rules"}
+var libraries = []string{"osc/elem", "osc/words", "osc/am", "btl/btluse", "btl/inet", "coll/alg", "coll/rules"}
 
 // reserved packages are for those who are named here only.
 var reserved = map[string][]string{
 	"internal/relaxed": {"core", "progress"},
 	"rte/control":      {"rte", "cmd/mpirun"},
 	"rte/pmi":          {"rte", "cmd/mpirun"},
-	"shm":              {"btl", "coll", "mpool", "ompi", "portals4", "cmd/ompi-bench"},
+	"shm":              {"btl", "coll", "mpool", "ompi", "osc", "portals4", "cmd/ompi-bench"},
 	"unimem":           {"btl", "cmd/ompi-bench"},
 }
 
