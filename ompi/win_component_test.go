@@ -175,7 +175,10 @@ func (m *plainModule) do(op *osc.Op) error {
 			err.Peer = op.Rank
 			return err
 		}
-		base = unsafe.Add(t.attached[i].Base(), -int64(uintptr(t.attached[i].Base())))
+		base = t.attached[i].Base()
+		inside := *op
+		inside.Off -= int64(uintptr(base))
+		op = &inside
 	} else {
 		base = t.w.Memory.Base()
 	}
