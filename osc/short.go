@@ -78,7 +78,7 @@ func (w *Win) shortFlush(rank int) bool {
 }
 
 // pollFlushes is how many flushes without anything to do there are to one that makes progress.
-const pollFlushes = 16
+const pollFlushes = 64
 
 // track tells flushes whether operations may be under way. The token is held.
 func (w *Win) track() {
