@@ -58,8 +58,11 @@ func (f *factory) Enable(w *osc.Win) (osc.Module, error) {
 // card registers what this member has of its own.
 func (m *module) card() card {
 	c := card{size: m.w.Size, unit: m.w.Unit}
+	if m.w.Flavor == osc.Dynamic {
+		m.mine = new(attached)
+	}
 	shm := m.f.env.Shm
-	if shm == nil || !shm.InProcess() {
+	if shm == nil || m.size == 1 {
 		return c
 	}
 	switch m.w.Flavor {
@@ -69,7 +72,7 @@ func (m *module) card() card {
 			m.slot, m.gen = shm.Register(m.w.Memory.Base(), m.w.Size)
 		}
 	case osc.Dynamic:
-		m.registered, m.mine = true, new(attached)
+		m.registered = true
 		m.slot, m.gen = shm.Register(unsafe.Pointer(m.mine), int64(unsafe.Sizeof(*m.mine)))
 	}
 	c.slot, c.gen = int64(m.slot), int64(m.gen)
@@ -78,6 +81,11 @@ func (m *module) card() card {
 
 // propose makes the window's memory.
 func (m *module) propose(total int64) (proposal, error) {
+	if m.size == 1 {
+		whole, err := m.f.env.Alloc(total) // nobody else is to find it
+		m.whole = whole
+		return proposal{1}, err
+	}
 	if m.f.env.Shm == nil {
 		return proposal{}, errNoMemory
 	}
@@ -103,6 +111,9 @@ func (m *module) accept(p proposal, total int64) error {
 	switch {
 	case p[0] == 0:
 		return errors.New("rank 0 could not make the memory")
+	case m.size == 1:
+		m.mem = m.whole.Base()
+		return nil
 	case shared == nil:
 		return errNoMemory
 	}
@@ -145,12 +156,16 @@ func (m *module) reach(cards []card, at []int64) error {
 		p.size, p.unit = c.size, c.unit
 		var err error
 		switch {
+		case w.Flavor == osc.Dynamic && m.size == 1:
+			m.dynamic[0] = m.mine
 		case w.Flavor == osc.Dynamic:
 			var a unsafe.Pointer
 			if a, err = m.peers[r].Registered(uint32(c.slot), uint32(c.gen), 0, int64(unsafe.Sizeof(attached{}))); err == nil {
 				m.dynamic[r] = (*attached)(a)
 			}
 		case c.size == 0:
+		case w.Flavor == osc.Create && m.size == 1:
+			p.base = w.Memory.Base()
 		case w.Flavor == osc.Create:
 			p.base, err = m.peers[r].Registered(uint32(c.slot), uint32(c.gen), 0, c.size)
 		default:
