@@ -219,3 +219,6 @@ func (c *Cutter) pack(b []byte) {
 		to.Unpack(packed[:n])
 	}
 }
+
+// SetID gives the operation its name, before the first Next.
+func (c *Cutter) SetID(id uint64) { c.spec.ID = id }
