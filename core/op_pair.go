@@ -97,3 +97,9 @@ func indexOffset(k datatype.Kind) int64 {
 	const align = int64(unsafe.Alignof(int32(0)))
 	return (int64(k.Size()) + align - 1) / align * align
 }
+
+// PairKind is the kind of the values of a pair type, which has them and 32-bit indices where Loc has; KindNone when t is none.
+func PairKind(t *datatype.Type) datatype.Kind { return pairKind(t) }
+
+// PairIndex is where a pair of values of kind k has its 32-bit index, in bytes.
+func PairIndex(k datatype.Kind) int64 { return indexOffset(k) }
