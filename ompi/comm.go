@@ -25,6 +25,8 @@ type Comm struct {
 
 	local   *Comm         // of an intercommunicator: its local group's own, which programs do not see
 	union   []int         // of an intercommunicator: the job ranks of both groups, in an order on which all members agree
+	over    *Comm         // of a window's: the one that the window was made over, which programs know
+	win     *Win          // likewise the window, once it is made
 	made    atomic.Uint64 // creations on this communicator that all its members have begun
 	pending atomic.Bool   // the request of the Idup that makes it is not done
 	attrs   attr.Set
@@ -100,6 +102,14 @@ func (i *Instance) forget(c *Comm) {
 	delete(i.comms, c)
 	i.mu.Unlock()
 	i.pml.DelComm(c.c)
+}
+
+// face is the communicator that programs know.
+func (c *Comm) face() *Comm {
+	if c.over != nil {
+		return c.over
+	}
+	return c
 }
 
 // Rank is the caller's rank.

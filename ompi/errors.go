@@ -101,7 +101,7 @@ func (c *Comm) CallErrhandler(err error) error {
 	if h == nil {
 		return err
 	}
-	return (*h)(c, err)
+	return (*h)(c.face(), err)
 }
 
 // fail completes an error with what only the entrance knows, and lets the error handler decide.

@@ -28,32 +28,44 @@ func (c *Comm) Free() error {
 			}
 			return c.fail(op, err)
 		}
-		c.freed.Store(true)
-		if err == nil {
-			c.pml.Settle(c.c, sent)
-			err = c.coll.Barrier.Barrier()
-		}
-		if e := c.close(); err == nil {
-			err = e
-		}
-		// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same. But its contexts stay
-		// taken: what this rank has sent may not have come yet, and would turn up in the next communicator that has them.
-		c.inst.forget(c)
-		c.inst.engine.Lock()
-		for _, p := range c.parts.peers {
-			p.close()
-		}
-		c.inst.engine.Unlock()
-		ks := []uint32{c.c.Context()}
-		if c.local != nil {
-			c.inst.forget(c.local)
-			ks = append(ks, c.local.c.Context())
-		}
-		if err == nil {
-			c.inst.giveContexts(ks...)
-		}
-		return c.outcome(op, err)
+		return c.outcome(op, c.dissolve(sent, err))
 	})
+}
+
+// dissolve ends c at this rank, after the farewell, whose outcome it is given: once what the others have sent has come, or at once with an error.
+func (c *Comm) dissolve(sent []int32, err error) error {
+	c.freed.Store(true)
+	if err == nil {
+		c.pml.Settle(c.c, sent)
+		err = c.coll.Barrier.Barrier()
+	}
+	if e := c.close(); err == nil {
+		err = e
+	}
+	// With an error, a member has failed: nothing can travel on c any more, so it is let go all the same. But its contexts stay
+	// taken: what this rank has sent may not have come yet, and would turn up in the next communicator that has them.
+	c.inst.forget(c)
+	c.inst.engine.Lock()
+	for _, p := range c.parts.peers {
+		p.close()
+	}
+	c.inst.engine.Unlock()
+	ks := []uint32{c.c.Context()}
+	if c.local != nil {
+		c.inst.forget(c.local)
+		ks = append(ks, c.local.c.Context())
+	}
+	if err == nil {
+		c.inst.giveContexts(ks...)
+	}
+	return err
+}
+
+// letGo frees a communicator that programs do not see, collectively.
+func (c *Comm) letGo() error {
+	c.inst.engine.Wait(c.c.Idle())
+	sent, _, err := c.farewell(false)
+	return c.dissolve(sent, err)
 }
 
 // farewell tells each peer how many messages were sent to it, and everybody whether somebody wants the communicator to stay. After

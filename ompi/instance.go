@@ -19,6 +19,7 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 	"github.com/ompi-go/ompi-go/mca"
+	"github.com/ompi-go/ompi-go/osc"
 	"github.com/ompi-go/ompi-go/pml"
 	"github.com/ompi-go/ompi-go/progress"
 	"github.com/ompi-go/ompi-go/rte"
@@ -37,6 +38,7 @@ type Instance struct {
 	bml       bml.Manager
 	pml       pml.Module
 	coll      []coll.Factory
+	osc       []osc.Opened
 	tagUB     int
 	intercept Interceptor
 	errh      atomic.Pointer[Errhandler]
@@ -244,6 +246,9 @@ func (i *Instance) openComms(reg *mca.Registry, env *btl.Env) error {
 	if err != nil {
 		return err
 	}
+	if i.osc, err = osc.Open(reg, i.params, &osc.Env{Params: i.params, Job: i.job, PML: i.pml, BML: i.bml, Shm: i.shm, Btl: env, Alloc: func(n int64) (*core.Region, error) { return i.newRegion(max(n, 1)) }, Say: (*upcalls)(i).Say}); err != nil {
+		return err
+	}
 	all := make([]int, i.job.Size())
 	for r := range all {
 		all[r] = r
@@ -293,19 +298,25 @@ func (i *Instance) procFailed(p *core.Proc, cause error) {
 	i.engine.Kick()
 }
 
-// tellCollectives tells the collective components of the communicators that have got a fault. The token is held.
+// tellCollectives tells the collective and the one-sided components of the communicators that have got a fault. The token is held.
 func (i *Instance) tellCollectives(faulty func(c *core.Comm) bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, f := range i.coll {
-		l, ok := f.(coll.FaultListener)
-		if !ok {
-			continue
-		}
+	tell := func(l interface{ CommFailed(c *core.Comm) }) {
 		for c := range i.comms {
 			if faulty(c.c) {
 				l.CommFailed(c.c)
 			}
+		}
+	}
+	for _, f := range i.coll {
+		if l, ok := f.(coll.FaultListener); ok {
+			tell(l)
+		}
+	}
+	for _, o := range i.osc {
+		if l, ok := o.Factory.(osc.FaultListener); ok {
+			tell(l)
 		}
 	}
 }
@@ -506,7 +517,12 @@ func (i *Instance) teardown() error {
 			errs = append(errs, c.coll.Close())
 		}
 	}
+	i.leaveWindows(comms)
 	i.engine.Lock()
+	for _, o := range slices.Backward(i.osc) {
+		errs = append(errs, o.Factory.Close())
+	}
+	errs = append(errs, i.dropWindows(comms))
 	if i.pml != nil {
 		errs = append(errs, i.pml.Close())
 	}

@@ -29,7 +29,7 @@ func (c *Comm) call(name string, peer int, bytes int64, f func() error) error {
 	if c == nil || c.inst.intercept == nil {
 		return f()
 	}
-	return c.inst.intercept(Call{Name: name, Comm: c, Peer: peer, Bytes: bytes}, f)
+	return c.inst.intercept(Call{Name: name, Comm: c.face(), Peer: peer, Bytes: bytes}, f)
 }
 
 // observed is call for a function with a result. Of a call that the interceptor does not make the result is zero.

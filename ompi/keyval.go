@@ -14,6 +14,7 @@ type attributed interface{ Attributes() *attr.Set }
 
 var (
 	_ Attributed = (*Comm)(nil)
+	_ Attributed = (*Win)(nil)
 	_ Attributed = (*datatype.Type)(nil)
 )
 
@@ -22,7 +23,10 @@ func (c *Comm) Attributes() *attr.Set { return &c.attrs }
 
 // Keyval is a typed key for attributes: values of T that a program, or a library of its own, hangs on communicators, datatypes and
 // windows. A Keyval may be used from any goroutine, on objects of any instance; it needs no freeing.
-type Keyval[T any] struct{ key attr.Key }
+type Keyval[T any] struct {
+	key   attr.Key
+	fixed func(*Win) T // of a predefined attribute, which windows have
+}
 
 // NewKeyval makes a key. copy gives the value for a duplicate of the object, or false for none (nil: never any); delete is told of
 // a value that goes away, at Free, Delete or replacement (nil: nothing to tell). What they give as error is wrapped in the error of
@@ -49,6 +53,9 @@ func (k *Keyval[T]) Set(on Attributed, v T) error {
 	if err := k.check("set_attr", on); err != nil {
 		return err
 	}
+	if k.fixed != nil {
+		return attrFailed(on, "set_attr", errFixed())
+	}
 	if err := on.Attributes().Put(&k.key, attribute[T]{v}); err != nil {
 		return attrFailed(on, "set_attr", callbackError("", "delete", err))
 	}
@@ -59,6 +66,12 @@ func (k *Keyval[T]) Set(on Attributed, v T) error {
 func (k *Keyval[T]) Get(on Attributed) (T, bool) {
 	var none T
 	if k.check("get_attr", on) != nil {
+		return none, false
+	}
+	if k.fixed != nil {
+		if w, ok := on.(*Win); ok {
+			return k.fixed(w), true
+		}
 		return none, false
 	}
 	v, ok := on.Attributes().Get(&k.key)
@@ -72,6 +85,9 @@ func (k *Keyval[T]) Get(on Attributed) (T, bool) {
 func (k *Keyval[T]) Delete(on Attributed) error {
 	if err := k.check("delete_attr", on); err != nil {
 		return err
+	}
+	if k.fixed != nil {
+		return attrFailed(on, "delete_attr", errFixed())
 	}
 	switch had, err := on.Attributes().Remove(&k.key); {
 	case err != nil:
@@ -90,6 +106,10 @@ func (k *Keyval[T]) check(call string, on Attributed) error {
 		if err := x.usable("Comm_" + call); err != nil {
 			return err
 		}
+	case *Win:
+		if err := x.usable("Win_" + call); err != nil {
+			return err
+		}
 	case *datatype.Type:
 		if x == nil {
 			return &core.Error{Class: ErrType, Op: "Type_" + call, Peer: Undefined, Index: -1, Err: core.NewError(ErrType, "the datatype is nil").Err}
@@ -103,8 +123,11 @@ func (k *Keyval[T]) check(call string, on Attributed) error {
 
 // attrFailed completes an error of a call on an object with attributes.
 func attrFailed(on Attributed, call string, err error) error {
-	if c, ok := on.(*Comm); ok {
-		return c.fail("Comm_"+call, err)
+	switch x := on.(type) {
+	case *Comm:
+		return x.fail("Comm_"+call, err)
+	case *Win:
+		return x.c.fail("Win_"+call, err)
 	}
 	var none *Comm
 	return none.explain("Type_"+call, err)

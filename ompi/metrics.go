@@ -48,6 +48,9 @@ func (i *Instance) sources() []metrics.Source {
 	for _, f := range i.coll {
 		add(f)
 	}
+	for _, o := range i.osc {
+		add(o.Factory)
+	}
 	return list
 }
 

@@ -1,6 +1,9 @@
 package osc
 
 import (
+	"errors"
+	"unsafe"
+
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/progress"
@@ -24,30 +27,108 @@ type Win struct {
 	SameSize, SameUnit bool
 	// OneHost tells that all members run on this host, OneProcess that they are goroutines of this process.
 	OneHost, OneProcess bool
+
+	module    Module
+	component string
+	layout    layout
+	epochs    epochs // guarded by the token, as is all below
+	mapper    Mapper // nil: the module is none
+	mapped    []mapping
+	issued    uint64 // operations that were not done at once, and how many of them are known to be complete at their targets
+	complete  uint64
+	flushes   uint32 // that had nothing to do
+	spare     *scratch
+	reqs      requests
+	segments  segments
 }
 
-// Hints are the info keys that all members understand alike (MPI-3.1 §11.2.1); where members differ, the weaker promise holds.
-type Hints struct {
-	NoLocks    bool     // no_locks: there are no passive target epochs
-	Ordering   Ordering // accumulate_ordering
-	SameOpNoOp bool     // accumulate_ops is same_op_no_op (the default) rather than same_op
-	SameSize   bool     // same_size, as promised
-	SameUnit   bool     // same_disp_unit, as promised
-	// NotContiguous is alloc_shared_noncontig: the members' parts of shared memory need not follow one another.
-	NotContiguous bool
-	// Recover is ompi_lock_recovery: a lock whose holder died is given to the next, who is told by nothing but this hint having been set.
-	Recover bool
+// mapping is a target's memory as it is mapped here.
+type mapping struct {
+	base  unsafe.Pointer // nil: it is not
+	asked bool
 }
 
-// Ordering says which accumulates of one origin to one place happen in program order (MPI-3.1 §11.7.2).
-type Ordering uint8
+// scratch is an Op for the length of one Issue. There is more than one when goroutines issue at the same time.
+type scratch struct {
+	Op
+	next *scratch
+}
 
-// Orderings; the default is all of them.
-const (
-	OrderRAR Ordering = 1 << iota
-	OrderRAW
-	OrderWAR
-	OrderWAW
-	OrderNone Ordering = 0
-	OrderAll           = OrderRAR | OrderRAW | OrderWAR | OrderWAW
-)
+// Component is the name of the component that serves the window.
+func (w *Win) Component() string { return w.component }
+
+// Spec is what a window is made of.
+type Spec struct {
+	Comm   *core.Comm // the window's own
+	Coll   *coll.Table
+	Flavor Flavor
+	Info   *core.Info
+	Memory *core.Region // of Create; it is the window's from now on
+	Size   int64
+	Unit   int64
+}
+
+// New makes a window, collectively over spec.Comm. An error on one member is one on all. Say tells of fallbacks, with the token held; nil: nobody listens.
+func New(list []Opened, say func(key, message string), spec Spec) (*Win, error) {
+	w := &Win{Comm: spec.Comm, Coll: spec.Coll, Engine: spec.Comm.Engine, Flavor: spec.Flavor, Info: spec.Info, Memory: spec.Memory, Size: spec.Size, Unit: spec.Unit}
+	w.epochs.init(w.Comm.MyRank)
+	w.reqs.win = w
+	w.OneHost, w.OneProcess = true, true
+	for _, p := range w.Comm.Procs {
+		w.OneHost = w.OneHost && p.Locality <= core.LocalHost
+		w.OneProcess = w.OneProcess && p.Locality <= core.LocalProcess
+	}
+	hints, err := ParseHints(w.Info)
+	w.Hints = hints
+	if err == nil {
+		err = w.agree()
+	}
+	if err == nil {
+		err = w.enable(list, say)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.dropMemory())
+	}
+	if err = w.spread(); err != nil {
+		return nil, errors.Join(err, w.undo(w.module))
+	}
+	w.mapper, _ = w.module.(Mapper)
+	if w.mapper != nil {
+		w.mapped = make([]mapping, w.Comm.Size())
+	}
+	w.Info = w.Hints.inForce(w.Info, w.Flavor)
+	return w, nil
+}
+
+// dropMemory lets go of the window's memory.
+func (w *Win) dropMemory() error {
+	r := w.Memory
+	if w.Memory = nil; r == nil {
+		return nil
+	}
+	return r.Unref()
+}
+
+// Leave begins to free the window at this member: ErrRMASync, and the window stays, when an epoch is open. Stay takes it back, Free goes on.
+func (w *Win) Leave() error {
+	w.Engine.Lock()
+	defer w.Engine.Unlock()
+	return orNil(w.epochs.free())
+}
+
+// Stay is for who cannot go after Leave.
+func (w *Win) Stay() {
+	w.Engine.Lock()
+	w.epochs.stay()
+	w.Engine.Unlock()
+}
+
+// Free ends the window, collectively, after Leave.
+func (w *Win) Free() error {
+	// Nobody's operations are under way when all have come.
+	first := w.Coll.Barrier.Barrier()
+	return errors.Join(first, w.module.Free(), w.segments.drop(), w.dropMemory())
+}
+
+// Drop lets go of the memory of a window that was never freed, when its component has been closed.
+func (w *Win) Drop() error { return errors.Join(w.segments.drop(), w.dropMemory()) }
