@@ -22,9 +22,9 @@ type call struct {
 	lost bool          // nobody waits any more
 	err  error
 	// Memory of an operation on one word.
-	operand, compare, old uint64
-	mem                   [3][]byte // the same, as bytes
-	next                  *call
+	word    [3]uint64 // operand, what it is compared with, what was there
+	scratch []uint64  // of pairs that are combined here
+	next    *call
 }
 
 func (m *module) newCall(c *counter, p *core.Proc) *call {
@@ -34,7 +34,6 @@ func (m *module) newCall(c *counter, p *core.Proc) *call {
 		k.next = nil
 	} else {
 		k = &call{m: m}
-		k.mem = [3][]byte{wordBytes(&k.operand), wordBytes(&k.compare), wordBytes(&k.old)}
 		m.calls = append(m.calls, k)
 	}
 	k.Reset()

@@ -78,14 +78,14 @@ type factory struct {
 	ni        *p4.NI
 	limits    p4.Limits
 	maxMsg    int64
-	maxFetch  int64         // largest atomic operation; a multiple of 16
-	maxAtomic [2]int64      // likewise, unordered and ordered
-	pt        *p4.PT        // of all windows, on a matching interface
-	control   *p4.EQ        // what comes to words of control
-	mute      *p4.MDHandle  // of what nobody hears of: operands of fetching operations, posts
-	zeros     []byte        // operand of operations that change nothing
-	trash     []byte        // where what is fetched for nothing goes
-	ev        p4.Event      // the one that is looked at
+	maxFetch  int64        // largest atomic operation; a multiple of 16
+	maxAtomic [2]int64     // likewise, unordered and ordered
+	pt        *p4.PT       // of all windows, on a matching interface
+	control   *p4.EQ       // what comes to words of control
+	mute      *p4.MDHandle // of what nobody hears of: operands of fetching operations, posts
+	zeros     []byte       // operand of operations that change nothing
+	trash     []byte       // where what is fetched for nothing goes
+	ev        p4.Event     // the one that is looked at
 	modules   []*module
 	graves    []*module // freed, with operations under way to who does not answer
 }
@@ -137,8 +137,8 @@ func (f *factory) open() error {
 	return err
 }
 
-// controlEvents is how many events of words of control the queue holds. A message makes one, and they are taken before the next message is looked at.
-const controlEvents = 64
+// controlEvents is how many events of words of control the queue holds. A message makes one, and they are taken when it is through.
+const controlEvents = 1024
 
 // Query implements osc.Factory.
 func (f *factory) Query(w *osc.Win) (priority int, err error) {

@@ -93,6 +93,11 @@ func (m *module) room(c *counter) error {
 
 // Flush implements osc.Module.
 func (m *module) Flush(target int) error {
+	if m.all.look() == 0 && len(m.few) == 0 { // programs wait by flushing, too
+		if m.idleFlushes++; m.idleFlushes%pollFlushes == 0 {
+			m.engine.TryPoll()
+		}
+	}
 	if target == osc.AllTargets {
 		for i := range m.few {
 			if err := m.quiesce(&m.few[i]); err != nil {
@@ -115,6 +120,9 @@ func (m *module) Flush(target int) error {
 	}
 	return m.report(target)
 }
+
+// pollFlushes is how many flushes without anything to do there are to one that makes progress.
+const pollFlushes = 16
 
 // FlushLocal implements osc.Module: the count does not tell completion here from completion there.
 func (m *module) FlushLocal(target int) error { return m.Flush(target) }

@@ -6,7 +6,6 @@ import (
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/osc"
 	"github.com/ompi-go/ompi-go/osc/elem"
-	"github.com/ompi-go/ompi-go/osc/words"
 	p4 "github.com/ompi-go/ompi-go/portals4"
 	"github.com/ompi-go/ompi-go/progress"
 )
@@ -19,7 +18,7 @@ type place struct {
 
 // module serves one window. But for what never changes its fields belong to the token.
 type module struct {
-	words.Sync
+	locking
 	f      *factory
 	w      *osc.Win
 	comm   *core.Comm
@@ -33,20 +32,20 @@ type module struct {
 	segments        []segment
 	locks           elem.Locks // of who combines pairs here
 
-	all      counter
-	few      []counter
-	eq       *p4.EQ // failures, and ends of calls
-	ev       p4.Event
-	transfer p4.Transfer
-	into     p4.Into
-	failed   []failure
-	calls    []*call // all there are
-	idle     *call   // those that are free
-	chosen   way     // that of the last accumulate
-	atomic   int64   // largest piece of an accumulate
-	extents  [extentsKept]extent
-	active   active
-	closed   bool
+	all         counter
+	few         []counter
+	eq          *p4.EQ // failures, and ends of calls
+	ev          p4.Event
+	transfer    p4.Transfer
+	into        p4.Into
+	failed      []failure
+	calls       []*call // all there are
+	idle        *call   // those that are free
+	chosen      way     // that of the last accumulate
+	atomic      int64   // largest piece of an accumulate
+	extents     [extentsKept]extent
+	active      active
+	idleFlushes uint32
 }
 
 var _ interface {
