@@ -61,7 +61,6 @@ type issue struct {
 	md   *p4.MDHandle
 	user any
 	self bool
-	off  int64
 }
 
 // begin prepares an operation to a member.
