@@ -23,6 +23,7 @@ type bench struct {
 	reqs        []ompi.Request
 	progress    *report.Progress
 	ring        *ompi.Comm // of neighbour collectives, made when first needed
+	win         *window    // of one-sided tests
 	sink        float64    // where computations leave their result, so that they are not left out
 }
 
@@ -40,6 +41,13 @@ func measurements() map[string]measurement {
 		"mbw_mr":      (*bench).mbwMR,
 		"match_depth": (*bench).matchDepth,
 	}
+	for _, name := range []string{"put", "get", "acc", "get_acc", "fop", "cas"} {
+		all[name+"_latency"] = (*bench).rmaLatency
+	}
+	all["put_bw"], all["get_bw"], all["put_bibw"] = (*bench).rmaBandwidth, (*bench).rmaBandwidth, (*bench).putBibw
+	for _, name := range suite.Epochs() {
+		all["sync_"+name] = (*bench).syncEpoch
+	}
 	for _, c := range suite.Collectives() {
 		all[c.TestName(suite.Blocking)] = (*bench).collective
 		all[c.TestName(suite.Persistent)] = (*bench).collective
@@ -56,6 +64,9 @@ func courses() map[string]func(b *bench) ([]report.Row, error) {
 		"ddt":          (*bench).layouts,
 		"overlap":      (*bench).overlaps,
 		"overlap_recv": (*bench).recvOverlaps,
+		"sync":         (*bench).syncs,
+		"passive":      (*bench).passive,
+		"hammer":       (*bench).hammer,
 	}
 	for _, c := range suite.Collectives() {
 		all[c.TestName(suite.NonBlocking)] = (*bench).overlaps
@@ -137,6 +148,11 @@ func (b *bench) run() error {
 	if err := b.allocate(); err != nil {
 		return err
 	}
+	if b.test.Window {
+		if err := b.openWindow(); err != nil {
+			return err
+		}
+	}
 	if b.rank == 0 {
 		report.Head(b.out, b.test, b.ranks, b.mode())
 	}
@@ -145,6 +161,9 @@ func (b *bench) run() error {
 		course = (*bench).sweep
 	}
 	rows, err := course(b)
+	if err == nil {
+		err = b.closeWindow()
+	}
 	if err == nil && !b.test.Once {
 		err = b.world.Barrier()
 	}
@@ -155,10 +174,18 @@ func (b *bench) run() error {
 }
 
 func (b *bench) mode() string {
+	how := "ranks are processes"
 	if b.cmd.goroutines > 0 {
-		return "ranks are goroutines"
+		how = "ranks are goroutines"
 	}
-	return "ranks are processes"
+	if b.test.Window {
+		o := b.test.OneSidedOf(b.cmd.params)
+		how += ", window: " + o.Window
+		if o.Sync != "" {
+			how += ", synchronised by " + o.Sync
+		}
+	}
+	return how
 }
 
 // rows measures one row after the other; rank 0 prints them.
@@ -244,6 +271,10 @@ func (b *bench) describe() map[string]any {
 	}
 	if b.cmd.params.Warmup >= 0 {
 		p["warmup"] = b.cmd.params.Warmup
+	}
+	if b.test.Window {
+		o := b.test.OneSidedOf(b.cmd.params)
+		p["window_kind"], p["sync"], p["calls"] = o.Window, o.Sync, o.Calls
 	}
 	return p
 }

@@ -43,6 +43,9 @@ func parse(args []string) (*commandLine, error) {
 	flags.StringVar(&c.json, "json", "", "")
 	flags.StringVar(&c.plot, "plot", "", "")
 	flags.IntVar(&c.goroutines, "n", 0, "")
+	flags.StringVar(&c.params.OneSided.Window, "window", "", "")
+	flags.StringVar(&c.params.OneSided.Sync, "sync", "", "")
+	flags.IntVar(&c.params.OneSided.Calls, "calls", 0, "")
 	with, own := "openmpi,mpich", ""
 	if comparing {
 		flags.StringVar(&with, "with", with, "")
@@ -69,6 +72,8 @@ func parse(args []string) (*commandLine, error) {
 		return nil, fmt.Errorf("-i %d: want at least one iteration", c.params.Iterations)
 	case given["x"] && c.params.Warmup < 0:
 		return nil, fmt.Errorf("-x %d: want 0 or more iterations", c.params.Warmup)
+	case given["calls"] && c.params.OneSided.Calls < 1:
+		return nil, fmt.Errorf("--calls %d: want at least one call", c.params.OneSided.Calls)
 	}
 	if err := c.params.Check(); err != nil {
 		return nil, err
@@ -113,6 +118,9 @@ func (c *commandLine) asTest(names []string) (err error) {
 		return nil
 	}
 	if c.test, err = suite.Lookup(names[0]); err != nil {
+		return err
+	}
+	if err := suite.CheckOneSided([]suite.Test{c.test}, c.params.OneSided); err != nil {
 		return err
 	}
 	if c.plot != "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
@@ -18,13 +19,14 @@ func usage() string {
 		}
 	}
 	return `usage: ompi-bench TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE] [--plot FILE.svg|.png] [-n N] [--alloc-mem]
+                        [--window KIND] [--sync KIND] [--calls N]
        ompi-bench limits [--json FILE]
        ompi-bench tune --out FILE [-n N] ...   (ompi-bench tune -h says more)
        ompi-bench portals4 TEST...             (ompi-bench portals4 -h says more)
        ompi-bench paper NAME --out DIR ...     (ompi-bench paper -h says more)
        ompi-bench compare [-n N] [--with PEERS] [--ours "NAME=VALUE..."] [--reps R] [--btl sm|tcp]
                           [--bind-to core|none] [-m MIN:MAX] [-i ITER] [-x WARMUP] [--json FILE]
-                          [--plot FILE.svg|.png] TEST...
+                          [--plot FILE.svg|.png] [--window KIND] [--sync KIND] [--calls N] TEST...
 
   TEST      ` + wrap(plain) + `
             or one of a collective: COLLECTIVE, iCOLLECTIVE (non-blocking, with what it overlaps) or
@@ -39,6 +41,11 @@ func usage() string {
             compare needs no launcher and starts N ranks of each side (default 2)
   Parameters are those of the job: mpirun --mca NAME VALUE before ompi-bench, or OMPI_MCA_NAME=VALUE in the environment
   --alloc-mem  buffers of AllocMem, which the ranks of a host map
+  --window  one-sided tests: the window is of ` + strings.Join(suite.Windows(), ", ") + ` (default allocate)
+  --sync    put_latency to put_bibw: an epoch for each iteration by lock, lock_all, pscw or fence; or one epoch for all, by a
+            lock (flush, flush_local) or by locking all (lock_all+flush), and a flush in each iteration (default flush; put_bibw,
+            which takes only pscw and fence: pscw)
+  --calls   of the operation between two synchronisations (default 1, in bandwidth tests ` + strconv.Itoa(suite.Window) + `); times are those of one operation
   --with    whom to compare with, out of openmpi, mpich, openmpi-cm (over pml cm and mtl ofi), and plain and
             goroutines, which are ours without what --ours says, and with ranks as goroutines (default
             openmpi,mpich); one that is not installed is left out

@@ -1,52 +1,46 @@
 package main
 
-import "github.com/ompi-go/ompi-go/ompi"
+import (
+	"fmt"
 
-// twoSided exchanges rows with both neighbours by non-blocking sends and receives.
-type twoSided struct {
-	world          *ompi.Comm
-	hasUp, hasDown bool
-	// One word a cell: what this rank gives and gets.
-	toUp, toDown, fromUp, fromDown []uint64
-	// Made once: a step allocates nothing.
-	outUp, outDown, inUp, inDown ompi.Buffer
-	requests                     []ompi.Request
-}
-
-const (
-	upwards = iota + 1 // tags: the way a row travels
-	downwards
+	"github.com/ompi-go/ompi-go/ompi"
 )
 
-func newTwoSided(world *ompi.Comm, words int) *twoSided {
-	x := &twoSided{world: world, hasUp: world.Rank() > 0, hasDown: world.Rank() < world.Size()-1}
-	for _, b := range []*[]uint64{&x.toUp, &x.toDown, &x.fromUp, &x.fromDown} {
-		*b = make([]uint64, words)
-	}
-	x.outUp, x.outDown = ompi.Slice(x.toUp), ompi.Slice(x.toDown)
-	x.inUp, x.inDown = ompi.Slice(x.fromUp), ompi.Slice(x.fromDown)
-	x.requests = make([]ompi.Request, 0, 4)
-	return x
+// The ways that rows travel to the neighbours.
+const (
+	isTwoSided = "two-sided"
+	isOneSided = "one-sided"
+)
+
+// exchange brings rows to both neighbours and from them.
+type exchange interface {
+	rows() *halo
+	begin() error // the rows to send are there
+	end() error   // the rows that came may be read, those sent be written
+	close() error
 }
 
-// begin starts the exchange: receives first, so that rows find them posted.
-func (x *twoSided) begin() {
-	up, down := x.world.Rank()-1, x.world.Rank()+1
-	r := x.requests[:0]
-	if x.hasUp {
-		r = append(r, x.world.Irecv(x.inUp, up, downwards))
-	}
-	if x.hasDown {
-		r = append(r, x.world.Irecv(x.inDown, down, upwards))
-	}
-	if x.hasUp {
-		r = append(r, x.world.Isend(x.outUp, up, upwards))
-	}
-	if x.hasDown {
-		r = append(r, x.world.Isend(x.outDown, down, downwards))
-	}
-	x.requests = r
+// halo is what travels, one word a cell: what this rank gives and gets.
+type halo struct {
+	world                          *ompi.Comm
+	hasUp, hasDown                 bool
+	toUp, toDown, fromUp, fromDown []uint64
 }
 
-// end waits until both rows are here and both are away.
-func (x *twoSided) end() error { return ompi.WaitAll(x.requests...) }
+func (h *halo) rows() *halo { return h }
+
+func newHalo(world *ompi.Comm, words int) halo {
+	h := halo{world: world, hasUp: world.Rank() > 0, hasDown: world.Rank() < world.Size()-1}
+	h.toUp, h.toDown = make([]uint64, words), make([]uint64, words)
+	return h
+}
+
+func newExchange(way string, world *ompi.Comm, words int) (exchange, error) {
+	switch way {
+	case isTwoSided:
+		return newTwoSided(world, words), nil
+	case isOneSided:
+		return newOneSided(world, words)
+	}
+	return nil, fmt.Errorf("no exchange %q", way)
+}

@@ -17,14 +17,14 @@ type flow struct {
 	field    *picture.Field
 	out      io.Writer
 	strip    *d2q9.Strip
-	exchange *twoSided
+	exchange exchange
 	levels   []byte // of the whole field, at rank 0
 	mine     []byte
 	counts   []int // cells of every rank
 }
 
 // newFlow cuts the field into bands of rows that differ by one row at most.
-func newFlow(world *ompi.Comm, field *picture.Field, out io.Writer) (*flow, error) {
+func newFlow(world *ompi.Comm, field *picture.Field, way string, out io.Writer) (*flow, error) {
 	f := &flow{world: world, field: field, out: out}
 	ranks, rank, w := world.Size(), world.Rank(), field.Width
 	first := func(r int) int { return field.Height * r / ranks }
@@ -36,7 +36,9 @@ func newFlow(world *ompi.Comm, field *picture.Field, out io.Writer) (*flow, erro
 	if err != nil {
 		return nil, err
 	}
-	f.exchange = newTwoSided(world, f.strip.HaloWords())
+	if f.exchange, err = newExchange(way, world, f.strip.HaloWords()); err != nil {
+		return nil, err
+	}
 	f.mine = make([]byte, f.counts[rank])
 	if rank == 0 {
 		f.levels = make([]byte, w*field.Height)
@@ -46,12 +48,14 @@ func newFlow(world *ompi.Comm, field *picture.Field, out io.Writer) (*flow, erro
 
 // step advances the field once. The inner rows are computed while the messages are on their way.
 func (f *flow) step() error {
-	s, x := f.strip, f.exchange
+	s, x := f.strip, f.exchange.rows()
 	s.PackUp(x.toUp)
 	s.PackDown(x.toDown)
-	x.begin()
+	if err := f.exchange.begin(); err != nil {
+		return err
+	}
 	s.StepInner()
-	if err := x.end(); err != nil {
+	if err := f.exchange.end(); err != nil {
 		return err
 	}
 	if x.hasUp {
@@ -113,35 +117,48 @@ func (f *flow) frame(dir string, step int) error {
 	return agree(f.world, err)
 }
 
-// conclude adds up the checksum and reports.
-func (f *flow) conclude(o options, spent time.Duration, alone sequential) error {
+// outcome is what one way of exchange has led to.
+type outcome struct {
+	way   string
+	spent time.Duration
+	sum   uint64 // checksum, at rank 0
+}
+
+// conclude adds up the checksum and frees the exchange.
+func (f *flow) conclude() (sum uint64, err error) {
 	var unstable error
 	if !f.strip.Stable() {
 		unstable = errors.New("the flow became unstable: populations left their 21-bit range")
 	}
 	if err := agree(f.world, unstable); err != nil {
-		return err
+		return 0, err
 	}
-	mine, sum := f.strip.Checksum(), uint64(0)
+	mine := f.strip.Checksum()
 	if err := f.world.Reduce(ompi.Value(&mine), ompi.Value(&sum), ompi.Sum, 0); err != nil {
-		return err
+		return 0, err
 	}
-	var err error
-	if f.world.Rank() == 0 {
-		err = f.report(o, spent, alone, sum)
-	}
-	return agree(f.world, err)
+	return sum, f.exchange.close()
 }
 
-func (f *flow) report(o options, spent time.Duration, alone sequential, sum uint64) error {
-	cells := float64(f.field.Width) * float64(f.field.Height) * float64(o.steps)
-	fmt.Fprintf(f.out, "%.2f s, %.1f million cells a second\n", spent.Seconds(), cells/spent.Seconds()/1e6)
-	if o.speedup {
-		if alone.checksum != sum {
-			return fmt.Errorf("checksum %016x of %d ranks differs from %016x of one", sum, f.world.Size(), alone.checksum)
+// report is rank 0's: the line of every way, and the checksum, which is the same for all.
+func report(out io.Writer, cells float64, ranks int, o options, ways []outcome, alone sequential) error {
+	for _, w := range ways {
+		label := ""
+		if len(ways) > 1 {
+			label = w.way + ": "
 		}
-		fmt.Fprintf(f.out, "speedup %.2f on %d ranks: one alone took %.2f s\n", alone.spent.Seconds()/spent.Seconds(), f.world.Size(), alone.spent.Seconds())
+		fmt.Fprintf(out, "%s%.2f s, %.1f million cells a second\n", label, w.spent.Seconds(), cells/w.spent.Seconds()/1e6)
+		if w.sum != ways[0].sum {
+			return fmt.Errorf("checksum %016x of exchange %s differs from %016x of %s", w.sum, w.way, ways[0].sum, ways[0].way)
+		}
+		if !o.speedup {
+			continue
+		}
+		if alone.checksum != w.sum {
+			return fmt.Errorf("checksum %016x of %d ranks differs from %016x of one", w.sum, ranks, alone.checksum)
+		}
+		fmt.Fprintf(out, "%sspeedup %.2f on %d ranks: one alone took %.2f s\n", label, alone.spent.Seconds()/w.spent.Seconds(), ranks, alone.spent.Seconds())
 	}
-	fmt.Fprintf(f.out, "checksum %016x\n", sum)
+	fmt.Fprintf(out, "checksum %016x\n", ways[0].sum)
 	return nil
 }

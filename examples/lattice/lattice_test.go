@@ -67,17 +67,19 @@ func lastLine(s string) string {
 func TestAnyNumberOfRanksGivesTheSameChecksum(t *testing.T) {
 	in := small(t)
 	var want string
-	for _, ranks := range []int{1, 2, 3, 7} {
-		out, errs := job(t, ranks, "--in", in, "--steps", "40")
-		if err := errors.Join(errs...); err != nil {
-			t.Fatalf("%d ranks: %v", ranks, err)
-		}
-		got := lastLine(out)
-		if want == "" {
-			want = got
-		}
-		if len(got) != len("checksum ")+16 || !strings.HasPrefix(got, "checksum ") || got != want {
-			t.Errorf("%d ranks: %q, want %q", ranks, got, want)
+	for _, exchange := range []string{isTwoSided, isOneSided} {
+		for _, ranks := range []int{1, 2, 3, 7} {
+			out, errs := job(t, ranks, "--in", in, "--steps", "40", "--exchange", exchange)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatalf("%s, %d ranks: %v", exchange, ranks, err)
+			}
+			got := lastLine(out)
+			if want == "" {
+				want = got
+			}
+			if len(got) != len("checksum ")+16 || !strings.HasPrefix(got, "checksum ") || got != want {
+				t.Errorf("%s, %d ranks: %q, want %q", exchange, ranks, got, want)
+			}
 		}
 	}
 }
@@ -88,8 +90,10 @@ func TestFramesAndSpeedup(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out, "speedup ") {
-		t.Errorf("no speedup in\n%s", out)
+	for _, want := range []string{"two-sided: speedup ", "one-sided: speedup "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 	for _, step := range []int{10, 20, 25} {
 		f, err := os.Open(filepath.Join(dir, fmt.Sprintf("frame-%06d.png", step)))

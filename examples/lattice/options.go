@@ -7,14 +7,15 @@ import (
 	"io"
 )
 
-const usage = `usage: lattice [--in F.png] [--steps N] [--out DIR] [--every K] [--exchange two-sided] [--speedup]
+const usage = `usage: lattice [--in F.png] [--steps N] [--out DIR] [--every K] [--exchange two-sided|one-sided] [--speedup]
 
   --in        picture whose dark pixels are obstacles; default: the channel that ships with the program
   --steps     time steps (default 1000)
   --out       folder for frames of the flow, named frame-000100.png and so on
   --every     steps between two frames (default 100); the last step always gives one
-  --exchange  how rows travel to the neighbours
-  --speedup   rank 0 first computes the whole field alone; says how much faster all are together
+  --exchange  how rows travel to the neighbours: by sends and receives (two-sided, the default), or by puts between post, start,
+              complete and wait (one-sided)
+  --speedup   rank 0 first computes the whole field alone; says how much faster all are together, with either exchange
 `
 
 type options struct {
@@ -35,7 +36,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.steps, "steps", 1000, "")
 	flags.StringVar(&o.out, "out", "", "")
 	flags.IntVar(&o.every, "every", 0, "")
-	flags.StringVar(&o.exchange, "exchange", "two-sided", "")
+	flags.StringVar(&o.exchange, "exchange", isTwoSided, "")
 	flags.BoolVar(&o.speedup, "speedup", false, "")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -47,8 +48,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q\n%s", flags.Arg(0), usage)
 	case o.steps < 1:
 		return o, fmt.Errorf("--steps %d: want at least one step", o.steps)
-	case o.exchange != "two-sided":
-		return o, fmt.Errorf("--exchange %s: want two-sided", o.exchange)
+	case o.exchange != isTwoSided && o.exchange != isOneSided:
+		return o, fmt.Errorf("--exchange %s: want two-sided or one-sided", o.exchange)
 	case everyGiven && o.out == "":
 		return o, errors.New("--every needs --out, the folder for the frames")
 	case everyGiven && o.every < 1:

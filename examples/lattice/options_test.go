@@ -16,6 +16,7 @@ func TestParse(t *testing.T) {
 		{"", defaults},
 		{"--in a.png --steps 7", options{in: "a.png", steps: 7, every: 100, exchange: "two-sided"}},
 		{"-out d --every 5 --speedup", options{out: "d", steps: 1000, every: 5, speedup: true, exchange: "two-sided"}},
+		{"--exchange=one-sided", options{steps: 1000, every: 100, exchange: "one-sided"}},
 	} {
 		if got, err := parse(strings.Fields(c.args)); err != nil || got != c.want {
 			t.Errorf("%q: %+v, %v", c.args, got, err)
@@ -30,7 +31,7 @@ func TestParseRefuses(t *testing.T) {
 		"--steps many":           "invalid value",
 		"--every 5":              "needs --out",
 		"--out d --every 0":      "at least one step between",
-		"--exchange one-sided":   "want two-sided",
+		"--exchange no-sided":    "want two-sided or one-sided",
 		"--frobnicate":           "not defined",
 		"picture.png":            "unexpected argument",
 		"--steps 3 more --in -x": "unexpected argument",

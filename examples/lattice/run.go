@@ -38,18 +38,43 @@ func run(world *ompi.Comm, args []string, out io.Writer) error {
 	if err := agree(world, err); err != nil {
 		return err
 	}
-	f, err := newFlow(world, field, out)
-	if err := agree(world, err); err != nil {
-		return err
-	}
 	if world.Rank() == 0 {
 		fmt.Fprintf(out, "%d x %d cells, %d steps, %d ranks\n", field.Width, field.Height, o.steps, world.Size())
 	}
+	ways := []string{o.exchange}
+	if o.speedup {
+		ways = []string{isTwoSided, isOneSided}
+	}
+	var all []outcome
+	for _, way := range ways {
+		done, err := compute(world, field, o, way, out)
+		if err != nil {
+			return err
+		}
+		all = append(all, done)
+	}
+	if world.Rank() == 0 {
+		cells := float64(field.Width) * float64(field.Height) * float64(o.steps)
+		err = report(out, cells, world.Size(), o, all, alone)
+	}
+	return agree(world, err)
+}
+
+// compute runs the flow with one way of exchange. Frames are those of the way that was asked for.
+func compute(world *ompi.Comm, field *picture.Field, o options, way string, out io.Writer) (outcome, error) {
+	if way != o.exchange {
+		o.out = ""
+	}
+	f, err := newFlow(world, field, way, out)
+	if err := agree(world, err); err != nil {
+		return outcome{}, err
+	}
 	spent, err := f.computeTogether(o)
 	if err != nil {
-		return err
+		return outcome{}, err
 	}
-	return f.conclude(o, spent, alone)
+	sum, err := f.conclude()
+	return outcome{way, spent, sum}, err
 }
 
 // distribute lets rank 0 read the picture and gives it to all.

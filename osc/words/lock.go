@@ -188,11 +188,12 @@ func (s *Sync) Unlock(target int) error {
 	err := s.cfg.Flush(target)
 	for i := len(s.locks) - 1; i >= 0; i-- {
 		if s.locks[i].target == target {
-			if e := s.unlock(s.locks[i]); err == nil {
-				err = e
-			}
+			h := s.locks[i]
 			s.locks[i] = s.locks[len(s.locks)-1]
 			s.locks = s.locks[:len(s.locks)-1]
+			if e := s.unlock(h); err == nil {
+				err = e
+			}
 			return err
 		}
 	}

@@ -27,6 +27,21 @@ static const struct test tests[] = {
 	{ "match_depth", "us/message", measure_match_depth, NULL, 1, 8192, 20, 2, 20, 2, 2, 0, 0, 0, 0 },
 	{ "ddt", "Latency(us)", NULL, run_ddt, 1, 1048576, 1000, 50, 200, 10, 2, 0, 0, 0, 0,
 	  { "Hand-packed(us)", "Checksum" }, "Layout:Size", 24 },
+	{ "put_latency", "Latency(us)", measure_rma_latency, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, .sync = "flush" },
+	{ "get_latency", "Latency(us)", measure_rma_latency, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, .sync = "flush" },
+	{ "acc_latency", "Latency(us)", measure_rma_latency, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, .sync = "flush" },
+	{ "get_acc_latency", "Latency(us)", measure_rma_latency, NULL, 1, 4194304, 10000, 100, 1000, 10, 2, .sync = "flush" },
+	{ "fop_latency", "Latency(us)", measure_rma_latency, NULL, 8, 8, 10000, 100, 1000, 10, 2, .sync = "flush" },
+	{ "cas_latency", "Latency(us)", measure_rma_latency, NULL, 8, 8, 10000, 100, 1000, 10, 2, .sync = "flush" },
+	{ "put_bw", "Bandwidth(MB/s)", measure_rma_bw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, .sync = "flush" },
+	{ "get_bw", "Bandwidth(MB/s)", measure_rma_bw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, .sync = "flush" },
+	{ "put_bibw", "Bandwidth(MB/s)", measure_put_bibw, NULL, 1, 4194304, 1000, 10, 50, 2, 2, .sync = "pscw", .active = 1 },
+	{ "sync_fence", "Epoch(us)", measure_epoch, NULL, 0, 1, 2000, 50, 2000, 50, 2, .first = "Puts", .sync = "flush" },
+	{ "sync_pscw", "Epoch(us)", measure_epoch, NULL, 0, 1, 2000, 50, 2000, 50, 2, .first = "Puts", .sync = "flush" },
+	{ "sync_lock_exclusive", "Epoch(us)", measure_epoch, NULL, 0, 1, 2000, 50, 2000, 50, 2, .first = "Puts", .sync = "flush" },
+	{ "sync_lock_shared", "Epoch(us)", measure_epoch, NULL, 0, 1, 2000, 50, 2000, 50, 2, .first = "Puts", .sync = "flush" },
+	{ "sync_lock_all", "Epoch(us)", measure_epoch, NULL, 0, 1, 2000, 50, 2000, 50, 2, .first = "Puts", .sync = "flush" },
+	{ "sync_flush", "Epoch(us)", measure_epoch, NULL, 0, 1, 2000, 50, 2000, 50, 2, .first = "Puts", .sync = "flush" },
 	{ "startup", "ms", NULL, run_startup, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 },
 	{ "idle", "CPU(%)", NULL, run_idle, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0 },
 	{ "memory", "KiB", NULL, run_memory, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 },
@@ -111,7 +126,7 @@ static int run(struct test *t, struct context *c, const struct options *o)
 		return complain(c, "too few ranks", t->name);
 	if (t->even_ranks && c->ranks % 2)
 		return complain(c, "needs an even number of ranks", t->name);
-	if (o->have_range && t->max) {
+	if (o->have_range && t->min != t->max) { /* else the test is about one size, or none */
 		t->min = o->min;
 		t->max = o->max;
 	}
@@ -126,6 +141,12 @@ static int run(struct test *t, struct context *c, const struct options *o)
 		bytes *= 2;
 	c->send = aligned_buffer(bytes);
 	c->recv = aligned_buffer(bytes);
+	if (t->sync) {
+		const char *wrong = open_window(t, c, o, bytes);
+
+		if (wrong)
+			return complain(c, wrong, t->name);
+	}
 	report_head(t, c);
 	if (t->run) {
 		int status = t->run(t, c, o);
@@ -135,6 +156,8 @@ static int run(struct test *t, struct context *c, const struct options *o)
 	} else {
 		sweep(t, c, o);
 	}
+	if (c->window)
+		close_window(c);
 	if (t->small_iterations) /* not after a test with a course of its own, whose end is timed */
 		MPI_Barrier(MPI_COMM_WORLD);
 	return 0;

@@ -1,4 +1,4 @@
-/* options.c - the command line: TEST [-m MIN:MAX] [-i ITER] [-x WARMUP], as ompi-bench's. */
+/* options.c - the command line: TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--window KIND] [--sync KIND] [--calls N], as ompi-bench's. */
 #include "peer.h"
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ int parse_options(int argc, char **argv, struct options *o)
 	memset(o, 0, sizeof *o);
 	o->warmup = -1;
 	if (argc < 2) {
-		fprintf(stderr, "usage: peer TEST [-m MIN:MAX] [-i ITER] [-x WARMUP]\n");
+		fprintf(stderr, "usage: peer TEST [-m MIN:MAX] [-i ITER] [-x WARMUP] [--window KIND] [--sync KIND] [--calls N]\n");
 		return 2;
 	}
 	o->test = argv[1];
@@ -59,6 +59,13 @@ int parse_options(int argc, char **argv, struct options *o)
 		} else if (!bad && strcmp(argv[i], "-x") == 0) {
 			bad = number(argv[i + 1], '\0', &n, &rest) || n > 1000000000;
 			o->warmup = (int)n;
+		} else if (!bad && strcmp(argv[i], "--window") == 0) {
+			o->window = argv[i + 1];
+		} else if (!bad && strcmp(argv[i], "--sync") == 0) {
+			o->sync = argv[i + 1];
+		} else if (!bad && strcmp(argv[i], "--calls") == 0) {
+			bad = number(argv[i + 1], '\0', &n, &rest) || n == 0 || n > 1000000;
+			o->calls = (int)n;
 		} else {
 			bad = 1;
 		}

@@ -26,6 +26,9 @@ struct options {
 	int have_range;     /* -m was given */
 	int iterations;     /* of one size over all repetitions; 0: the test's default */
 	int warmup;         /* -1: the test's default */
+	const char *window; /* of one-sided tests: create, allocate or dynamic; NULL: the default */
+	const char *sync;   /* their synchronisation; NULL: the test's default */
+	int calls;          /* of the operation between two synchronisations; 0: the test's default */
 };
 
 struct context {
@@ -37,6 +40,7 @@ struct context {
 	long steps;           /* of the computation beside a non-blocking collective */
 	double computed[REPETITIONS]; /* its microseconds in the last measurements */
 	int measured;
+	struct window *window; /* of one-sided tests */
 };
 
 /*
@@ -63,6 +67,8 @@ struct test {
 	int first_width;            /* 0: 16 */
 	const char *lacking;        /* why this library cannot run it, or NULL */
 	int neighbours;             /* buffers hold `max` bytes for both neighbours */
+	const char *sync;           /* of one-sided tests: the synchronisation unless told; NULL: not one-sided */
+	int active;                 /* of those: both ranks are origin and target at once */
 };
 
 /* options.c: returns 0, or prints what is wrong and returns 2. */
@@ -90,12 +96,20 @@ double measure_bibw(struct context *c, size_t size, int iterations);
 double measure_mbw_mr(struct context *c, size_t size, int iterations);
 double measure_collective(struct context *c, size_t size, int iterations);
 double measure_persistent(struct context *c, size_t size, int iterations);
+double measure_rma_latency(struct context *c, size_t size, int iterations);
+double measure_rma_bw(struct context *c, size_t size, int iterations);
+double measure_put_bibw(struct context *c, size_t size, int iterations);
+double measure_epoch(struct context *c, size_t puts, int iterations);
 double measure_match_depth(struct context *c, size_t depth, int iterations);
 int run_startup(const struct test *t, struct context *c, const struct options *o);
 int run_idle(const struct test *t, struct context *c, const struct options *o);
 int run_memory(const struct test *t, struct context *c, const struct options *o);
 int run_ddt(const struct test *t, struct context *c, const struct options *o);
 int run_overlap(const struct test *t, struct context *c, const struct options *o);
+
+/* window.c: the window of a one-sided test; returns why there is none, or NULL */
+const char *open_window(const struct test *t, struct context *c, const struct options *o, size_t bytes);
+void close_window(struct context *c);
 
 /* forms.c: fills t and the subject if name is that of a collective in one of its forms; else returns 0 */
 int collective_test(struct test *t, struct context *c, const char *name);

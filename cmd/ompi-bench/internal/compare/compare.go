@@ -64,6 +64,9 @@ func (o Options) Check() error {
 			return fmt.Errorf("compare: %w", err)
 		}
 	}
+	if err := suite.CheckOneSided(o.Tests, o.Params.OneSided); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
 	if o.Plot != "" {
 		return report.CheckPlotPath(o.Plot)
 	}

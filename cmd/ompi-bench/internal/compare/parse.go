@@ -77,6 +77,9 @@ func parseLine(values map[point]float64, f []string, t suite.Test) bool {
 	case t.Overlap:
 		return enter(point{what: suite.Overall}, f[0], 1) && enter(point{what: suite.Pure}, f[0], 3) && enter(point{what: suite.Overlap}, f[0], 4)
 	}
+	if name, size, named := strings.Cut(f[0], ":"); named && t.Course {
+		return enter(point{what: name}, size, 1)
+	}
 	return enter(point{}, f[0], 1)
 }
 

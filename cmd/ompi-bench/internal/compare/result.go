@@ -87,6 +87,10 @@ func (s setting) params(commands []command) map[string]any {
 	if s.o.Params.Warmup >= 0 {
 		p["warmup"] = s.o.Params.Warmup
 	}
+	if s.test.Window {
+		o := s.test.OneSidedOf(s.o.Params)
+		p["window_kind"], p["sync"], p["calls"] = o.Window, o.Sync, o.Calls
+	}
 	return p
 }
 

@@ -57,7 +57,7 @@ func (s setting) binding() string {
 
 // commands lists everything to run, ours first.
 func (s setting) commands() []command {
-	args := append([]string{s.test.Name}, s.o.Params.Args()...)
+	args := append([]string{s.test.Name}, s.test.Args(s.o.Params)...)
 	n := strconv.Itoa(s.o.Ranks)
 	launch := []string{s.mpirun, "-n", n, "--bind-to", s.binding(), "--mca", "btl", "self," + s.o.BTL}
 	all := []command{{side: ours, argv: join(launch, s.o.Ours, []string{s.bench}, args)}}
@@ -82,17 +82,24 @@ func (s setting) commands() []command {
 	return all
 }
 
-// openMPI gives, over shared memory, its default and the one component that is built for it; whichever is faster counts.
+// openMPI gives, over shared memory, its default and the components that are built for it; whichever is faster counts.
 func (s setting) openMPI(side string, p peer, args []string, more ...string) []command {
 	base := append(s.openMPIBase(p), more...)
 	program := join([]string{p.program}, args)
 	if s.o.BTL == "tcp" {
 		return []command{{side: side, argv: join(base, []string{"--mca", "btl", "self,tcp"}, program)}}
 	}
-	return []command{
+	all := []command{
 		{side: side, variant: "default", argv: join(base, program)},
 		{side: side, variant: "vader", argv: join(base, []string{"--mca", "pml", "ob1", "--mca", "btl", "self,vader"}, program)},
 	}
+	if s.test.Window {
+		// Each of its one-sided components is the fastest at something, and 4.1's rdma, the default, ends in compare-and-swap.
+		for _, osc := range []string{"sm", "ucx"} {
+			all = append(all, command{side: side, variant: "osc " + osc, argv: join(base, []string{"--mca", "osc", osc}, program)})
+		}
+	}
+	return all
 }
 
 func (s setting) openMPIBase(p peer) []string {

@@ -1,10 +1,7 @@
-// Package paper repeats the measurements of papers on what is here: it starts the jobs, and writes tables and figures. Ompi-bench's main
-// package calls it.
 package paper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,26 +12,6 @@ import (
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/report"
 	"github.com/ompi-go/ompi-go/cmd/ompi-bench/internal/suite"
 )
-
-// Options are what the user may choose.
-type Options struct {
-	Dir   string // where the files go; it is made
-	Ranks int
-	Reps  int // repetitions, interleaved
-}
-
-// Check says why this cannot be done.
-func (o Options) Check() error {
-	switch {
-	case o.Dir == "":
-		return errors.New("--out DIR is missing")
-	case o.Ranks != 2:
-		return fmt.Errorf("-n %d: the measurements of the paper are between 2 ranks", o.Ranks)
-	case o.Reps < 1:
-		return fmt.Errorf("--reps %d: want at least one repetition", o.Reps)
-	}
-	return nil
-}
 
 // step is a state of the implementation: each has what the one before has, and one thing more.
 type step struct {

@@ -36,7 +36,7 @@ func TestKim2018(t *testing.T) {
 		progress: &report.Progress{},
 	}
 	dir := filepath.Join(t.TempDir(), "new", "folder")
-	if err := s.kim(context.Background(), Options{Dir: dir, Ranks: 2, Reps: 2}, "/b/mpirun", "/b/ompi-bench"); err != nil {
+	if err := s.kim(context.Background(), Options{Paper: "kim-2018", Dir: dir, Ranks: 2, Reps: 2}, "/b/mpirun", "/b/ompi-bench"); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{
@@ -79,7 +79,7 @@ func TestKimFails(t *testing.T) {
 		out:      &strings.Builder{},
 		progress: &report.Progress{},
 	}
-	o := Options{Dir: t.TempDir(), Ranks: 2, Reps: 1}
+	o := Options{Paper: "kim-2018", Dir: t.TempDir(), Ranks: 2, Reps: 1}
 	if err := s.kim(context.Background(), o, "m", "b"); !errors.Is(err, broken) || !strings.Contains(err.Error(), "naive") {
 		t.Errorf("error %v", err)
 	}
@@ -87,7 +87,11 @@ func TestKimFails(t *testing.T) {
 	if err := s.kim(context.Background(), o, "m", "b"); err == nil {
 		t.Error("jobs without results gave no error")
 	}
-	for _, bad := range []Options{{Ranks: 2, Reps: 1}, {Dir: "d", Ranks: 3, Reps: 1}, {Dir: "d", Ranks: 2}} {
+	for _, bad := range []Options{
+		{Paper: "kim-2018", Ranks: 2, Reps: 1}, {Paper: "kim-2018", Dir: "d", Ranks: 3, Reps: 1}, {Paper: "kim-2018", Dir: "d", Ranks: 2}, {Dir: "d", Ranks: 2, Reps: 1},
+		{Paper: "kim-2018", Dir: "d", Ranks: 2, Reps: 1, OSC: "sm"}, {Paper: "hassani-2013", Dir: "d", Ranks: 8, Reps: 1, Iterations: 9},
+		{Paper: "hassani-2013", Dir: "d", Ranks: 1, Reps: 1, Iterations: 10}, {Paper: "hassani-2013", Dir: "d", Ranks: 8, Reps: 1, Iterations: 10, OSC: "sm,ucx"},
+	} {
 		if bad.Check() == nil {
 			t.Errorf("%+v was accepted", bad)
 		}

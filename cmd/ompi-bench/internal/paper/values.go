@@ -84,20 +84,25 @@ func at(rows []report.Row, name string, size int64) (report.Row, bool) {
 	return report.Row{}, false
 }
 
+// sizesOf lists the sizes of rows, each once.
+func sizesOf(rows []report.Row) []int64 {
+	var sizes []int64
+	for _, r := range rows {
+		if !slices.Contains(sizes, r.Size) {
+			sizes = append(sizes, r.Size)
+		}
+	}
+	slices.Sort(sizes)
+	return sizes
+}
+
 // tables prints a column for each series.
 func tables(out io.Writer, names []string, halves ...[]report.Row) {
 	for i, rows := range halves {
 		fmt.Fprintf(out, "# kim-2018 figure 1, %s: medians\n", []string{"latency (us)", "bandwidth (MB/s)"}[i])
 		w := tabwriter.NewWriter(out, 0, 8, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprintf(w, "# size\t%s\t\n", strings.Join(names, "\t"))
-		var sizes []int64
-		for _, r := range rows {
-			if !slices.Contains(sizes, r.Size) {
-				sizes = append(sizes, r.Size)
-			}
-		}
-		slices.Sort(sizes)
-		for _, size := range sizes {
+		for _, size := range sizesOf(rows) {
 			fmt.Fprintf(w, "%d\t", size)
 			for _, name := range names {
 				if r, ok := at(rows, name, size); ok {
@@ -144,19 +149,33 @@ func verdict(out io.Writer, latency, bandwidth []report.Row, names []string) {
 }
 
 // writeCSV writes the numbers of both halves.
-func writeCSV(path string, halves ...[]report.Row) (err error) {
+func writeCSV(path string, halves ...[]report.Row) error {
+	var parts []part
+	for i, rows := range halves {
+		parts = append(parts, part{[]string{"latency", "bandwidth"}[i], rows})
+	}
+	return writeParts(path, "size_bytes", parts)
+}
+
+// part is what a file says of one metric.
+type part struct {
+	metric string
+	rows   []report.Row
+}
+
+// writeParts writes the numbers of several metrics.
+func writeParts(path, size string, parts []part) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("paper: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	w := csv.NewWriter(f)
-	lines := [][]string{{"metric", "step", "size_bytes", "unit", "median", "min", "max", "repetitions"}}
+	lines := [][]string{{"metric", "step", size, "unit", "median", "min", "max", "repetitions"}}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-	for i, rows := range halves {
-		for _, r := range rows {
-			lines = append(lines, []string{[]string{"latency", "bandwidth"}[i], r.Series, strconv.FormatInt(r.Size, 10), r.Unit,
-				num(r.Median), num(r.Min), num(r.Max), strconv.Itoa(r.Reps)})
+	for _, p := range parts {
+		for _, r := range p.rows {
+			lines = append(lines, []string{p.metric, r.Series, strconv.FormatInt(r.Size, 10), r.Unit, num(r.Median), num(r.Min), num(r.Max), strconv.Itoa(r.Reps)})
 		}
 	}
 	return w.WriteAll(lines)

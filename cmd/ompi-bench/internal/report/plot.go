@@ -37,6 +37,14 @@ func Plot(path string, t suite.Test, r Result) error {
 	if t.Overlap {
 		r.Rows = slices.DeleteFunc(slices.Clone(r.Rows), func(r Row) bool { return r.Case != "" && r.Case != suite.Overall })
 	}
+	if t.Course { // rows may be named
+		r.Rows = slices.Clone(r.Rows)
+		for i := range r.Rows {
+			if row := &r.Rows[i]; row.Series == "" {
+				row.Series = row.Case
+			}
+		}
+	}
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("%s, %d ranks", t.Name, r.Ranks)
 	p.Title.Padding = vg.Points(6)

@@ -25,7 +25,7 @@ func Head(w io.Writer, t suite.Test, ranks int, how string) {
 
 // first is the width of the first column.
 func first(t suite.Test) int {
-	if t.Layouts {
+	if t.Layouts || t.Course {
 		return 24
 	}
 	return 16

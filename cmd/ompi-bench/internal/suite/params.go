@@ -42,6 +42,7 @@ type Params struct {
 	Range      Range
 	Iterations int // of one size over all repetitions; 0: the test's own
 	Warmup     int // -1: the test's own
+	OneSided   OneSided
 }
 
 // Check says why the options cannot be used.
@@ -61,7 +62,7 @@ func (t Test) Bounds(p Params) (lo, hi int64) {
 	if t.Max == 0 {
 		return 0, 0
 	}
-	if p.Range.Given {
+	if p.Range.Given && t.Min != t.Max { // else the test is about one size
 		return p.Range.Min, p.Range.Max
 	}
 	return t.Min, t.Max
@@ -105,6 +106,15 @@ func (l Loop) Fit(secondsEach float64) Loop {
 }
 
 // Args are the options as arguments, in the form that ompi-bench and the peers' program both take.
+func (t Test) Args(p Params) []string {
+	args := p.Args()
+	if t.Window {
+		args = append(args, p.OneSided.args()...)
+	}
+	return args
+}
+
+// Args are the options that all tests have.
 func (p Params) Args() []string {
 	var args []string
 	if p.Range.Given {

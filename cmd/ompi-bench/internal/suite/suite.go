@@ -55,6 +55,10 @@ type Test struct {
 	Form         Form
 	Collective   Collective // of a test with a Form
 	More         []string   // headings of further columns
+	Window       bool       // one-sided: works on a window, and takes the options of OneSided
+	Sync         string     // the synchronisation that a one-sided test has unless told; empty: it has its own
+	Active       bool       // one-sided, between ranks that are origin and target at once: only pscw and fence serve
+	Course       bool       // has a course of its own, whose rows may be named
 }
 
 // All lists the tests in the order of the documentation.
@@ -86,7 +90,7 @@ func All() []Test {
 		{Name: "idle", Title: "CPU(%)", Unit: "%", Size: "Seconds", MinRanks: 2, Once: true},
 		{Name: "memory", Title: "KiB", Unit: "KiB", Size: "Ranks", MinRanks: 1, Once: true},
 	}
-	return slices.Concat(all, tests(Blocking), tests(NonBlocking), tests(Persistent))
+	return slices.Concat(all, oneSided(), tests(Blocking), tests(NonBlocking), tests(Persistent))
 }
 
 // HandPacked is the heading of the time that loops instead of a datatype take.
