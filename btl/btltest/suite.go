@@ -29,6 +29,7 @@ func Run(t *testing.T, cfg Config) {
 		{"Get", testGet},
 		{"Put", testPut},
 		{"Atomics", testAtomics},
+		{"Mapper", testMapper},
 		{"Flush", testFlush},
 		{"CloseInFlight", testCloseInFlight},
 		{"Wake", testWake},

@@ -51,3 +51,8 @@ func (l *link) atomic(t *btl.Transfer, kind opKind, what portals4.AtomicOp, oper
 	}
 	return false, o.start()
 }
+
+// Coherent implements btl.Coherent: the interface changes words by compare-and-swap (package portals4/atomics).
+func (l *link) Coherent() {}
+
+var _ btl.Coherent = (*link)(nil)

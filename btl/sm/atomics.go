@@ -2,10 +2,10 @@ package sm
 
 import (
 	"fmt"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
+	"github.com/ompi-go/ompi-go/core"
 )
 
 // Words that are within reach, because peers are goroutines or their memory is mapped, are changed by the processor's atomic operations, and so
@@ -13,93 +13,76 @@ import (
 
 // FetchOp implements btl.Atomics.
 func (ep *endpoint) FetchOp(t *btl.Transfer, op btl.AtomicOp, operand uint64) (bool, error) {
-	at, err := ep.word(t)
-	if err != nil {
-		return false, err
+	word, err := ep.word(t)
+	if err == nil {
+		err = btl.WordOp(word, t.N, op, operand, t.Local)
 	}
-	if op > btl.AtomicSwap {
-		return false, fmt.Errorf("btl sm: no atomic operation %d", op)
-	}
-	if t.N == 4 {
-		p := (*uint32)(at)
-		for {
-			old := atomic.LoadUint32(p)
-			if atomic.CompareAndSwapUint32(p, old, uint32(combine(op, int64(int32(old)), int64(int32(operand))))) {
-				*(*uint32)(t.Local) = old
-				return true, nil
-			}
-		}
-	}
-	p := (*uint64)(at)
-	for {
-		old := atomic.LoadUint64(p)
-		if atomic.CompareAndSwapUint64(p, old, uint64(combine(op, int64(old), int64(operand)))) {
-			*(*uint64)(t.Local) = old
-			return true, nil
-		}
-	}
+	return ep.worded(err)
 }
 
 // CompareSwap implements btl.Atomics.
 func (ep *endpoint) CompareSwap(t *btl.Transfer, compare, value uint64) (bool, error) {
-	at, err := ep.word(t)
-	if err != nil {
-		return false, err
+	word, err := ep.word(t)
+	if err == nil {
+		err = btl.WordSwap(word, t.N, compare, value, t.Local)
 	}
-	if t.N == 4 {
-		p := (*uint32)(at)
-		for {
-			old := atomic.LoadUint32(p)
-			if old != uint32(compare) || atomic.CompareAndSwapUint32(p, old, uint32(value)) {
-				*(*uint32)(t.Local) = old
-				return true, nil
-			}
-		}
-	}
-	p := (*uint64)(at)
-	for {
-		old := atomic.LoadUint64(p)
-		if old != compare || atomic.CompareAndSwapUint64(p, old, value) {
-			*(*uint64)(t.Local) = old
-			return true, nil
-		}
-	}
+	return ep.worded(err)
 }
 
-// combine carries an operation out on integers of any length.
-func combine(op btl.AtomicOp, old, operand int64) int64 {
-	switch op {
-	case btl.AtomicAdd:
-		return old + operand
-	case btl.AtomicAnd:
-		return old & operand
-	case btl.AtomicOr:
-		return old | operand
-	case btl.AtomicXor:
-		return old ^ operand
-	case btl.AtomicMin:
-		return min(old, operand)
-	case btl.AtomicMax:
-		return max(old, operand)
+func (ep *endpoint) worded(err error) (bool, error) {
+	if err != nil {
+		return false, fmt.Errorf("btl sm: %w", err)
 	}
-	return operand
+	return true, nil
 }
 
 // word finds the word of an atomic operation.
 func (ep *endpoint) word(t *btl.Transfer) (unsafe.Pointer, error) {
-	if t.N != 4 && t.N != 8 {
-		return nil, fmt.Errorf("btl sm: an atomic operation on %d bytes; 4 and 8 can be", t.N)
-	}
 	at, err := ep.source(t)
 	switch {
 	case err != nil:
 		return nil, err
 	case at.here == nil:
 		return nil, fmt.Errorf("%w: atomic operations on memory of another process that is not mapped", btl.ErrNotSupported)
-	case uintptr(at.here)%uintptr(t.N) != 0:
-		return nil, fmt.Errorf("btl sm: an atomic operation on %d bytes at %p, which is no multiple of that", t.N, at.here)
 	}
 	return at.here, nil
 }
 
-var _ btl.Atomics = (*endpoint)(nil)
+// Coherent implements btl.Coherent.
+func (ep *endpoint) Coherent() {}
+
+// Map implements btl.Mapper: memory of AllocMem between processes, any between goroutine ranks.
+func (ep *endpoint) Map(h btl.MemHandle, n int64) (*core.Region, error) {
+	if ep.m.shm.InProcess() {
+		mem, err := ep.peer.Registered(uint32(h.A), uint32(h.B), 0, n)
+		if err != nil {
+			return nil, err
+		}
+		return core.NewRegion(core.RegionPeer, mem, n, nil), nil
+	}
+	addr, size := parseHandle(h)
+	if n < 0 || n > size {
+		return nil, fmt.Errorf("btl sm: %d bytes of rank %d's memory of %d", n, ep.proc.Rank, size)
+	}
+	if !ep.maps(h) || ep.peer == nil {
+		return nil, fmt.Errorf("btl sm: %w: memory of rank %d that is not of AllocMem cannot be mapped", btl.ErrNotSupported, ep.proc.Rank)
+	}
+	r, err := ep.peer.MapPart(ep.m.shm, uint32(h.B>>handleBits), addr, n)
+	if err != nil {
+		ep.m.sayUnmapped(err)
+		return nil, fmt.Errorf("btl sm: %w: %w", btl.ErrNotSupported, err)
+	}
+	return r, nil
+}
+
+// Ring implements btl.Mapper.
+func (ep *endpoint) Ring() {
+	if ep.peer != nil {
+		ep.m.shm.Ring(ep.peer)
+	}
+}
+
+var (
+	_ btl.Coherent = (*endpoint)(nil)
+	_ btl.Mapper   = (*endpoint)(nil)
+)

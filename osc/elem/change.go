@@ -37,14 +37,10 @@ func (c Code) small(mem, operand, old unsafe.Pointer, n, size int64) {
 		} else {
 			c.part(mem, operand, old, m*size, size)
 		}
-		n -= m
-		mem = unsafe.Add(mem, m*size)
-		if operand != nil {
-			operand = unsafe.Add(operand, m*size)
+		if n -= m; n == 0 {
+			return // behind the last element there may be other memory, which must not be pointed at
 		}
-		if old != nil {
-			old = unsafe.Add(old, m*size)
-		}
+		mem, operand, old = unsafe.Add(mem, m*size), behind(operand, m*size), behind(old, m*size)
 	}
 }
 
@@ -123,11 +119,10 @@ func (c Code) words(mem, operand, old unsafe.Pointer, n int64) {
 	for n > 0 {
 		m := min(n, blockWords)
 		c.block(mem, operand, old, m)
-		n -= m
-		mem, operand = unsafe.Add(mem, m*8), unsafe.Add(operand, m*8)
-		if old != nil {
-			old = unsafe.Add(old, m*8)
+		if n -= m; n == 0 {
+			return
 		}
+		mem, operand, old = unsafe.Add(mem, m*8), behind(operand, m*8), behind(old, m*8)
 	}
 }
 
@@ -173,7 +168,6 @@ func (c Code) underLock(mem, operand, old unsafe.Pointer, n, size int64, l *Lock
 		bytes := m * size
 		if operand != nil {
 			move(unsafe.Pointer(&with), operand, bytes)
-			operand = unsafe.Add(operand, bytes)
 		}
 		s := l.of(mem)
 		s.lock()
@@ -186,10 +180,11 @@ func (c Code) underLock(mem, operand, old unsafe.Pointer, n, size int64, l *Lock
 		s.unlock()
 		if old != nil {
 			move(old, unsafe.Pointer(&was), bytes)
-			old = unsafe.Add(old, bytes)
 		}
-		n -= m
-		mem = unsafe.Add(mem, bytes)
+		if n -= m; n == 0 {
+			return
+		}
+		mem, operand, old = unsafe.Add(mem, bytes), behind(operand, bytes), behind(old, bytes)
 	}
 }
 
@@ -286,6 +281,14 @@ func swapLocked(mem, compare, value, old unsafe.Pointer, size int64, l *Locks) {
 	}
 	s.unlock()
 	move(old, unsafe.Pointer(&was), size)
+}
+
+// behind is p+n, and nil where there is no memory.
+func behind(p unsafe.Pointer, n int64) unsafe.Pointer {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Add(p, n)
 }
 
 // move copies n bytes.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package osctest
+
+const raceEnabled = false

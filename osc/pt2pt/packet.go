@@ -1,0 +1,217 @@
+package pt2pt
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/ompi-go/ompi-go/core"
+	"github.com/ompi-go/ompi-go/datatype"
+	"github.com/ompi-go/ompi-go/osc/am"
+)
+
+// Tags on the window's own channel.
+const (
+	tagPacket = 1 + iota
+	tagPut    // data of a long put; those of one origin come in the order in which they were announced
+	tagGet    // data of a long get, likewise
+)
+
+// A packet is a message of commands.
+//
+//	0  version  1
+//	1  flags    1
+//	2  zero     2
+//	4  length   4   of the whole
+//	8  commands
+const (
+	packetVersion = 1
+	packetHeader  = 8
+)
+
+// Flags of a packet.
+const (
+	inFence   = 1 << iota // sent in a fence epoch, and counted by its end,
+	oddFence              // of this parity
+	allFlags  = inFence | oddFence
+	flagGrant = am.Flags(1) // of Lock: an answer is wanted when the lock is there
+	flagAck   = am.Flags(1) // of Unlock: an acknowledgement is wanted
+)
+
+// packet is memory for a message of commands.
+type packet struct {
+	m       *module
+	buf     []byte
+	n       int // bytes used
+	flags   uint8
+	lock    int  // where the Lock command is; 0: there is none
+	answers bool // an answer will come
+	at      int  // of a packet that waits for a lock: where it goes on
+	h       core.Handle
+	next    *packet
+}
+
+// newPacket gives an empty packet.
+func (m *module) newPacket() *packet {
+	k := m.spare
+	if k == nil {
+		k = &packet{m: m, buf: make([]byte, m.size)}
+	} else {
+		m.spare = k.next
+	}
+	k.n, k.flags, k.lock, k.answers, k.at, k.next = packetHeader, 0, 0, false, 0, nil
+	return k
+}
+
+func (m *module) freePacket(k *packet) {
+	k.h = core.Handle{}
+	k.next = m.spare
+	m.spare = k
+}
+
+// room is the memory for a command that leaves place for one that closes the epoch.
+func (k *packet) room() []byte { return k.buf[k.n:max(k.n, len(k.buf)-am.HeaderSize)] }
+
+// control adds a command without data; there must be room.
+func (k *packet) control(c *am.Command) { k.n += c.PutControl(k.buf[k.n:]) }
+
+// seal writes the packet's header.
+func (k *packet) seal() {
+	k.buf[0], k.buf[1], k.buf[2], k.buf[3] = packetVersion, k.flags, 0, 0
+	binary.LittleEndian.PutUint32(k.buf[4:], uint32(k.n))
+}
+
+// parsePacket gives the commands of a message; ok is false when it is no packet.
+func parsePacket(b []byte) (flags uint8, commands []byte, ok bool) {
+	if len(b) < packetHeader || b[0] != packetVersion || b[1]&^allFlags != 0 || b[2]|b[3] != 0 || binary.LittleEndian.Uint32(b[4:]) != uint32(len(b)) {
+		return 0, nil, false
+	}
+	return b[1], b[packetHeader:], true
+}
+
+func bytesOf(p unsafe.Pointer, n int64) core.Buffer { return core.MakeBuffer(p, n, datatype.Byte) }
+
+// send sends a packet, which is the PML's until it is freed by look.
+func (m *module) send(k *packet, to int) {
+	k.seal()
+	r := m.f.pml.BeginSend(&m.comm.P2P, bytesOf(unsafe.Pointer(&k.buf[0]), int64(k.n)), to, tagPacket)
+	k.h = r.Handle()
+	if r.Done() {
+		m.sent(k.h)
+		m.freePacket(k)
+		return
+	}
+	r.Hook = k
+	m.sending++
+}
+
+// sent takes the outcome of a send.
+func (m *module) sent(h core.Handle) {
+	if st, ok := h.Take(); ok {
+		m.note(st.Err)
+	}
+}
+
+// note remembers that a message could not travel. A death is known by the communicator.
+func (m *module) note(err error) {
+	if err == nil || m.broken != nil {
+		return
+	}
+	if e, ok := err.(*core.Error); ok {
+		m.broken = e
+	} else {
+		m.broken = &core.Error{Class: core.ErrOther, Peer: core.Undefined, Index: -1, Err: err}
+	}
+}
+
+// RequestDone implements core.Hook: the packet has been sent.
+func (k *packet) RequestDone(*core.Request) {
+	k.next = k.m.ended
+	k.m.ended = k
+	k.m.f.wake(k.m)
+}
+
+// slot is a receive that waits for packets. Those of one sender come into the slots in their order, round and round, and are looked at in that order, though a
+// later one may be complete before.
+type slot struct {
+	m    *module
+	buf  []byte
+	r    *core.Request
+	done bool
+}
+
+// openRing posts the receives.
+func (m *module) openRing(n int) {
+	m.ring = make([]slot, n)
+	for i := range m.ring {
+		s := &m.ring[i]
+		s.m, s.buf = m, make([]byte, m.size)
+		s.r = m.f.pml.RecvInitHeld(&m.comm.P2P, bytesOf(unsafe.Pointer(&s.buf[0]), int64(m.size)), core.AnySource, tagPacket)
+		s.r.Hook = s
+		s.start()
+	}
+}
+
+func (s *slot) start() {
+	s.done = false
+	if err := s.r.Owner.Start(s.r); err != nil {
+		s.m.note(err)
+	}
+}
+
+// RequestDone implements core.Hook.
+func (s *slot) RequestDone(*core.Request) {
+	s.done = true
+	s.m.f.wake(s.m)
+}
+
+// closeRing takes the receives back. One that has matched is waited for.
+func (m *module) closeRing() {
+	for i := range m.ring {
+		s := &m.ring[i]
+		s.r.Hook = nil
+		if h := s.r.Handle(); h.Active() {
+			if !s.r.Done() {
+				_ = s.r.Owner.Cancel(s.r) // a receive that has not matched
+				m.engine.WaitLocked(&s.r.Completion)
+			}
+			h.Drop()
+		}
+		s.r.Handle().Abandon()
+	}
+	m.ring = nil
+}
+
+// look deals with everything that has come or ended, and wakes who waited for it. It gives the number of things done.
+func (m *module) look() (n int) {
+	for m.ended != nil {
+		k := m.ended
+		m.ended = k.next
+		m.sending--
+		m.sent(k.h)
+		m.freePacket(k)
+		n++
+	}
+	for m.endedL != nil {
+		l := m.endedL
+		m.endedL = l.next
+		l.over()
+		n++
+	}
+	for len(m.ring) > 0 && m.ring[m.head].done {
+		s := &m.ring[m.head]
+		st, _ := s.r.Handle().Take()
+		if st.Err != nil || st.Cancelled {
+			m.note(st.Err)
+			s.done = false // and is not posted again
+			break
+		}
+		m.receive(st.Source, s.buf[:st.Bytes()])
+		if m.head++; m.head == len(m.ring) {
+			m.head = 0
+		}
+		s.start()
+		n++
+	}
+	m.review()
+	return n
+}
