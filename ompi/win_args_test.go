@@ -177,7 +177,7 @@ func TestWindowCreationArguments(t *testing.T) {
 	})
 }
 
-func errOf2[T any](_ T, err error) error        { return err }
+func errOf2[T any](_ T, err error) error         { return err }
 func errOf3[T, S any](_ T, _ S, err error) error { return err }
 
 // TestWindowEpochErrors: illegal calls name what is open.
