@@ -21,6 +21,7 @@ import (
 	_ "github.com/ompi-go/ompi-go/mpool/shm"
 	_ "github.com/ompi-go/ompi-go/mtl/portals4"
 	_ "github.com/ompi-go/ompi-go/osc/sm"
+	_ "github.com/ompi-go/ompi-go/osc/pt2pt"
 	_ "github.com/ompi-go/ompi-go/pml/cm"
 	_ "github.com/ompi-go/ompi-go/pml/ob1"
 	_ "github.com/ompi-go/ompi-go/rcache/rb"

@@ -257,9 +257,10 @@ func (m *module) Fence(assert osc.Assert) error {
 	if e := m.wait(waiter{kind: forFence, n: mine}); err == nil {
 		err = e
 	}
-	m.arrived[m.parity/oddFence&1] -= mine
-	m.parity ^= oddFence
+	m.fences++
+	m.arrived = 0
 	m.untouch()
+	m.catchEarly()
 	return err
 }
 
