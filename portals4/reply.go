@@ -27,11 +27,17 @@ func (i *Interface) reply(a *arrival) {
 			i.finish(a, OK, false)
 			return
 		}
-		k := i.keep(a)
-		k.kept = b
 		w0, w1 := r.words()
 		o := i.newOut(l, tagResponse, w0, w1)
 		o.HdrLen += uint8(len(r.appendTail(o.Hdr[btl.InlineHeader:btl.InlineHeader])))
+		if n <= scratchSize { // as it is now, whatever comes behind (NI.OrderedSizes)
+			o.copied(b)
+			i.send(o)
+			i.finish(a, OK, false)
+			return
+		}
+		k := i.keep(a)
+		k.kept = b
 		o.payload(b)
 		o.in = k
 		i.send(o)
