@@ -24,13 +24,14 @@ type module struct {
 
 	// As origin.
 	peers   []*peer // by rank; nil: never heard of
+	newest  *peer   // whose lock was asked for last and may be still to come
 	touched []*peer // of them, those that operations went to since they were last complete everywhere
 	ops     opTable
-	longs   *long // a pool
-	all     bool  // a lock_all epoch is open
-	free    bool  // and nobody need be asked (ModeNoCheck)
-	group   []int // of the access epoch
-	parity  uint8 // of the fence epoch
+	longs   *long  // a pool
+	all     bool   // a lock_all epoch is open
+	free    bool   // and nobody need be asked (ModeNoCheck)
+	group   []int  // of the access epoch
+	fences  uint16 // completed; the fence epoch that is open is one more
 	counts  []int64
 	mine    int64  // where a sum of counts comes
 	scratch []byte // a command of this member's to itself, and its reply
@@ -40,11 +41,13 @@ type module struct {
 	attached  am.Attached
 	locks     elem.Locks
 	lock      lockQueue
-	released  []*peer // have got the lock that they waited for
-	exposed   int     // how many have been posted to
-	completed int     // and how many have said that they are through
-	arrived   [2]int64
-	incoming  int // long messages on their way into the memory
+	released  []*peer   // have got the lock that they waited for
+	exposed   int       // how many have been posted to
+	completed int       // and how many have said that they are through
+	arrived   int64     // packets of the fence epoch
+	early     []*packet // have come from members that have completed a fence before this one
+	taken     []*packet // of them, those that are looked at
+	incoming  int       // long messages on their way into the memory
 
 	ring    []slot
 	head    int
@@ -163,5 +166,14 @@ func (m *module) fault() error {
 	if m.broken != nil {
 		return m.broken
 	}
+	return nil
+}
+
+// Undo implements osc.Undoer.
+func (m *module) Undo() error {
+	m.engine.Lock()
+	defer m.engine.Unlock()
+	m.closeRing()
+	m.f.forget(m)
 	return nil
 }

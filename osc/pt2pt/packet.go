@@ -20,7 +20,7 @@ const (
 //
 //	0  version  1
 //	1  flags    1
-//	2  zero     2
+//	2  fence    2   how many fences its sender had completed
 //	4  length   4   of the whole
 //	8  commands
 const (
@@ -30,9 +30,9 @@ const (
 
 // Flags of a packet.
 const (
-	inFence   = 1 << iota // sent in a fence epoch, and counted by its end,
-	oddFence              // of this parity
-	allFlags  = inFence | oddFence
+	inFence   = 1 << iota // sent in a fence epoch, and counted by its end
+	ordered               // of an origin, to be looked at after the fences that the sender had completed
+	allFlags  = inFence | ordered
 	flagGrant = am.Flags(1) // of Lock: an answer is wanted when the lock is there
 	flagAck   = am.Flags(1) // of Unlock: an acknowledgement is wanted
 )
@@ -45,7 +45,7 @@ type packet struct {
 	flags   uint8
 	lock    int  // where the Lock command is; 0: there is none
 	answers bool // an answer will come
-	at      int  // of a packet that waits for a lock: where it goes on
+	from    int  // of a packet that is early: its sender
 	h       core.Handle
 	next    *packet
 }
@@ -58,7 +58,7 @@ func (m *module) newPacket() *packet {
 	} else {
 		m.spare = k.next
 	}
-	k.n, k.flags, k.lock, k.answers, k.at, k.next = packetHeader, 0, 0, false, 0, nil
+	k.n, k.flags, k.lock, k.answers, k.next = packetHeader, 0, 0, false, nil
 	return k
 }
 
@@ -76,16 +76,17 @@ func (k *packet) control(c *am.Command) { k.n += c.PutControl(k.buf[k.n:]) }
 
 // seal writes the packet's header.
 func (k *packet) seal() {
-	k.buf[0], k.buf[1], k.buf[2], k.buf[3] = packetVersion, k.flags, 0, 0
+	k.buf[0], k.buf[1] = packetVersion, k.flags
+	binary.LittleEndian.PutUint16(k.buf[2:], k.m.fences)
 	binary.LittleEndian.PutUint32(k.buf[4:], uint32(k.n))
 }
 
 // parsePacket gives the commands of a message; ok is false when it is no packet.
-func parsePacket(b []byte) (flags uint8, commands []byte, ok bool) {
-	if len(b) < packetHeader || b[0] != packetVersion || b[1]&^allFlags != 0 || b[2]|b[3] != 0 || binary.LittleEndian.Uint32(b[4:]) != uint32(len(b)) {
-		return 0, nil, false
+func parsePacket(b []byte) (flags uint8, fences uint16, commands []byte, ok bool) {
+	if len(b) < packetHeader || b[0] != packetVersion || b[1]&^allFlags != 0 || binary.LittleEndian.Uint32(b[4:]) != uint32(len(b)) {
+		return 0, 0, nil, false
 	}
-	return b[1], b[packetHeader:], true
+	return b[1], binary.LittleEndian.Uint16(b[2:]), b[packetHeader:], true
 }
 
 func bytesOf(p unsafe.Pointer, n int64) core.Buffer { return core.MakeBuffer(p, n, datatype.Byte) }

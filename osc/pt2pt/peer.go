@@ -129,6 +129,7 @@ func (p *peer) flush() {
 	}
 	m, k := p.m, p.out
 	p.out = nil
+	k.flags = ordered
 	switch {
 	case p.lock == lockQueued:
 		p.lock = lockAsked
@@ -137,7 +138,7 @@ func (p *peer) flush() {
 		}
 		m.f.stats.piggybacked++
 	case p.lock == lockNone && !p.started:
-		k.flags = inFence | m.parity
+		k.flags |= inFence
 		p.packets++
 	}
 	m.f.stats.requests++

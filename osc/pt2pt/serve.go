@@ -5,20 +5,45 @@ import (
 	"github.com/ompi-go/ompi-go/osc/am"
 )
 
-// receive deals with a message from a member.
+// receive deals with a message from a member. One that the sender sent after a fence that this member has not completed waits for that: what others have
+// sent before it may not be here yet.
 func (m *module) receive(from int, b []byte) {
-	flags, commands, ok := parsePacket(b)
-	if !ok {
+	flags, fences, commands, ok := parsePacket(b)
+	switch {
+	case !ok:
 		m.f.stats.refused++
+		return
+	case flags&ordered == 0 || fences == m.fences:
+	case fences != m.fences+1: // nobody can be farther ahead, or behind
+		m.f.stats.refused++
+		return
+	default:
+		k := m.newPacket()
+		k.n, k.from = copy(k.buf, b), from
+		m.early = append(m.early, k)
 		return
 	}
 	p := m.peer(from)
 	m.serve(p, commands)
 	if flags&inFence != 0 {
-		m.arrived[flags/oddFence&1]++
+		m.arrived++
 	}
 	m.resume()
 	p.answer()
+}
+
+// catchEarly looks at what has come early, after a fence.
+func (m *module) catchEarly() {
+	if len(m.early) == 0 {
+		return
+	}
+	m.early, m.taken = m.taken[:0], m.early
+	for i, k := range m.taken {
+		m.taken[i] = nil
+		m.receive(k.from, k.buf[:k.n])
+		m.freePacket(k)
+	}
+	m.review()
 }
 
 // serve carries commands out, until they end or one must wait for the lock.
