@@ -80,7 +80,7 @@ func (i *Interface) respond(a *arrival, f FailType, data []byte) {
 	}
 	quiet := a.e != nil && a.e.options&AckDisable != 0 && f == OK && a.op != opGet && a.op < opFetch
 	if f == OK && !quiet && a.list == PriorityList && a.mlength == a.length && a.used == a.offset && (a.op == opPut || a.op == opAtomic) {
-		i.plain(l, a.handle)
+		i.plain(l, a.handle, a.e != nil && a.e.options&AckSoon != 0)
 		return
 	}
 	r := response{kind: respDone, fail: f, list: a.list, handle: a.handle, mlength: a.mlength, offset: a.used}
