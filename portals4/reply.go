@@ -16,12 +16,12 @@ func (i *Interface) reply(a *arrival) {
 		i.finish(a, OK, false)
 		return
 	}
-	b, whole := a.e.mem.part(a.used, n)
+	b, whole := a.at.part(a.used, n)
 	r := response{kind: respData, list: a.list, handle: a.handle, mlength: n, offset: a.used}
 	if int(n) <= l.eager {
 		if !whole {
 			b = make([]byte, n)
-			a.e.mem.get(a.used, b)
+			a.at.get(a.used, b)
 		}
 		if i.sendResponse(&r, l, b) {
 			i.finish(a, OK, false)
@@ -53,7 +53,7 @@ func (i *Interface) reply(a *arrival) {
 }
 
 func (i *Interface) streamReply(a *arrival) {
-	a.part = a.e.mem
+	a.part = *a.at
 	i.stream(a.l, tagReply, uint64(a.handle), &a.part, a.used, a.mlength, nil, a)
 }
 

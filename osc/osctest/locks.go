@@ -31,6 +31,8 @@ func testMutualExclusion(r *rank) {
 			ok(w.Flush(t))
 			for i := range v {
 				that(v[i] == v[0], "%v: torn at %d: %v", w.flavor, i, v)
+			}
+			for i := range v {
 				v[i]++
 			}
 			ok(w.Put(ompi.Slice(v), w.at(t, 0)))

@@ -54,6 +54,11 @@ func testOperations(r *rank) {
 	})
 }
 
+// fits tells that op is legal and that ReduceLocal, the model, knows it: pairs of one kind could be summed up as well, as two elements each.
+func fits(op *ompi.Op, t *datatype.Type) bool {
+	return op.CheckAccumulate(t) == nil && (op == ompi.Replace || op == ompi.NoOp || op.Check(t) == nil)
+}
+
 func bytesOf[T any](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
@@ -69,7 +74,7 @@ func opsOn[T comparable](w *window, value func(int) T) {
 	ok(gaps.Commit())
 	peer, at := (w.r.me+1)%w.r.n, int64(w.r.me)*1024
 	for _, op := range allOps() {
-		if op.CheckAccumulate(t) != nil {
+		if !fits(op, t) {
 			continue
 		}
 		was, with := make([]T, n), make([]T, n)
@@ -119,8 +124,8 @@ func opsOn[T comparable](w *window, value func(int) T) {
 				ok(w.Accumulate(ompi.Slice(with), w.at(peer, at), op))
 				expect("on an array", now(), model(1))
 			}
-			if op == ompi.MaxLoc || op == ompi.MinLoc {
-				continue // legal on the pair types alone
+			if _, alike := t.Homogeneous(); !alike || op == ompi.MaxLoc || op == ompi.MinLoc {
+				continue // accumulates take pairs alone, nothing derived from them
 			}
 			set()
 			if fetch {
@@ -184,7 +189,7 @@ func together[T comparable](w *window, value func(int) T) {
 	const n, rounds, threads = 9, 6, 2 // an odd number: neighbours of small ones are in several words
 	size := int64(unsafe.Sizeof(*new(T)))
 	for _, op := range allOps() {
-		if op.CheckAccumulate(t) != nil || op == ompi.Replace || op == ompi.NoOp {
+		if !fits(op, t) || op == ompi.Replace || op == ompi.NoOp {
 			continue
 		}
 		if k := t.Kind(); op == ompi.Prod && k >= datatype.KindFloat32 && k <= datatype.KindComplex128 {

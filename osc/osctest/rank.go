@@ -122,11 +122,3 @@ func (r *rank) group(ranks ...int) *ompi.Group {
 	ok(err)
 	return g
 }
-
-func (r *rank) everybody() []int {
-	all := make([]int, r.n)
-	for k := range all {
-		all[k] = k
-	}
-	return all
-}

@@ -24,6 +24,7 @@ type module struct {
 
 	// As origin.
 	peers   []*peer // by rank; nil: never heard of
+	newest  *peer   // whose lock was asked for last and may be still to come
 	touched []*peer // of them, those that operations went to since they were last complete everywhere
 	ops     opTable
 	longs   *long  // a pool

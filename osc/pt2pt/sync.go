@@ -121,10 +121,15 @@ func (m *module) Lock(t osc.LockType, target int, assert osc.Assert) error {
 		return err
 	}
 	p := m.peer(target)
+	if err := m.settleLocks(); err != nil {
+		return err
+	}
 	p.want(t, assert&osc.ModeNoCheck != 0)
-	switch {
-	case p.lock == lockFree:
+	if p.lock == lockFree {
 		return nil
+	}
+	m.newest = p
+	switch {
 	case target == m.me: // the program may load and store now
 		return p.lockSelf()
 	case m.f.opts.Piggyback:
@@ -133,6 +138,29 @@ func (m *module) Lock(t osc.LockType, target int, assert osc.Assert) error {
 	p.packet()
 	p.flush()
 	return m.wait(waiter{kind: forLock, p: p})
+}
+
+// settleLocks waits for the lock that was asked for last, if it is still to come: locks are had in the order in which the program asks for them, or
+// programs that keep an order to be safe would wait in circles all the same.
+func (m *module) settleLocks() error {
+	for q := m.newest; q != nil; q = m.newest {
+		switch q.lock {
+		case lockWanted, lockQueued:
+			q.packet()
+			q.flush()
+		case lockAsked:
+		default:
+			m.newest = nil
+			return nil
+		}
+		if err := m.wait(waiter{kind: forLock, p: q}); err != nil {
+			return err
+		}
+		if m.newest == q {
+			m.newest = nil
+		}
+	}
+	return nil
 }
 
 // lockSelf waits for the lock of this member's own memory.
@@ -180,8 +208,12 @@ func (m *module) Unlock(target int) error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
 	p := m.peer(target)
+	if m.newest == p {
+		m.newest = nil
+	}
 	p.askUnlock()
 	err := p.unlocked()
+	m.review()
 	if p.touched {
 		p.touched = false
 		i := slices.Index(m.touched, p)

@@ -9,7 +9,7 @@ type reason uint8
 
 const (
 	forRoom    reason = iota // the packet k of p has been sent
-	forLock                  // p's lock is held
+	forLock                  // p's lock is held, or not wanted any more
 	forResults               // p: what was issued has its results, and its memory is the program's again
 	forTarget                // the same, and acknowledgements up to n have come
 	forPost                  // p has posted
@@ -34,7 +34,7 @@ func (m *module) satisfied(w *waiter) bool {
 	case forRoom:
 		return w.p.out != w.k
 	case forLock:
-		return w.p.lock == lockHeld
+		return w.p.lock == lockHeld || w.p.lock == lockNone // another goroutine may have let go of it
 	case forResults:
 		return w.p.pending == 0 && !w.p.push
 	case forTarget:

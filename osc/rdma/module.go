@@ -145,10 +145,9 @@ func (m *module) Issue(op *osc.Op) (bool, error) {
 			return done, err
 		}
 	case op.Kind == osc.Put && t.put != nil, op.Kind == osc.Get && t.get != nil:
-		if done, err := m.move(t, op); done || err != nil {
-			return done && err == nil, err
+		if m.move(t, op) {
+			return false, nil
 		}
-		return false, nil
 	case t.amo != nil && op.Kind >= osc.Accumulate && t.folds == 0:
 		if done, err := m.amo(t, op); done || err != nil {
 			return done, err
