@@ -331,6 +331,7 @@ func (e *epochs) endLock(rank int, ok bool) {
 	i, _ := e.find(rank)
 	if ok {
 		e.locks[i].in = ""
+		e.admit(rank)
 	} else {
 		e.unlocked(i)
 	}
@@ -381,6 +382,7 @@ func (e *epochs) endLockAll(ok bool) {
 	e.accessIn = ""
 	if ok {
 		e.access = accessLockAll
+		e.admit(AllTargets)
 	}
 	e.settle()
 }
