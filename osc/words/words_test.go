@@ -238,6 +238,43 @@ func TestLockModel(t *testing.T) {
 	})
 }
 
+// Who wants all locks gets them, however many want single ones exclusively all the time, one after the other or two at once in whatever order.
+func TestLockAllAmongMany(t *testing.T) {
+	ways(t, func(t *testing.T, cfg Config, silent bool) {
+		const n = 4
+		w := newWorld(t, n, cfg, silent)
+		var done atomic.Bool
+		w.run(func(m *member) error {
+			if m.rank == 0 {
+				defer done.Store(true)
+				for range 20 {
+					if err := errors.Join(m.sync.LockAll(false), m.sync.UnlockAll()); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			for i := m.rank; !done.Load(); i++ {
+				target := i % 2
+				if m.rank == 1 { // nobody else takes two, in this order
+					if err := errors.Join(m.sync.Lock(true, 2, false), m.sync.Lock(true, target, false), m.sync.Unlock(2), m.sync.Unlock(target)); err != nil {
+						return err
+					}
+					continue
+				}
+				if err := m.sync.Lock(true, target, false); err != nil {
+					return err
+				}
+				runtime.Gosched()
+				if err := m.sync.Unlock(target); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
 // Goroutines of one rank lock different members at once: all get their locks, though there is one place in a queue.
 func TestManyGoroutinesOfARank(t *testing.T) {
 	ways(t, func(t *testing.T, cfg Config, silent bool) {
