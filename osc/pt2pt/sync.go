@@ -226,7 +226,7 @@ func (m *module) Unlock(target int) error {
 func (m *module) LockAll(assert osc.Assert) error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
-	if err := m.fault(); err != nil {
+	if err := m.faultWith(m.peer(m.me)); err != nil {
 		return err
 	}
 	m.all, m.free = true, assert&osc.ModeNoCheck != 0
