@@ -2,8 +2,11 @@ package portals4
 
 import "github.com/ompi-go/ompi-go/portals4/atomics"
 
-func legal(op AtomicOp, typ Type, swap bool) bool { return atomics.Legal(uint8(op), uint8(typ), swap) }
-func single(op AtomicOp) bool                     { return op > Swap }
+func legal(op AtomicOp, typ Type, swap bool) bool {
+	return atomics.Legal(uint8(op), uint8(typ), swap) || op == User && typ == Uint8 && !swap
+}
+
+func single(op AtomicOp) bool { return op > Swap && op != User }
 
 // size is that of a datum, in bytes; 0 for types that are not supported.
 func (t Type) size() int { return atomics.Size(uint8(t)) }
@@ -20,7 +23,7 @@ func (md *MDHandle) Atomic(t *Transfer, op AtomicOp, typ Type) error {
 }
 
 func (md *MDHandle) checkAtomic(name string, t *Transfer, op AtomicOp, typ Type) (n uint64, rank int, err error) {
-	if op >= Swap || !legal(op, typ, false) {
+	if !legal(op, typ, false) {
 		return 0, 0, bad(name, "operation %d on type %d", op, typ)
 	}
 	if n, err = md.length(name, t.Offset, t.Length, t.Mem, md.ni.limits.MaxAtomicSize); err != nil {
@@ -63,7 +66,7 @@ func (md *MDHandle) FetchAtomic(t *Transfer, into *Into, op AtomicOp, typ Type) 
 	if err != nil {
 		return err
 	}
-	if op >= Swap {
+	if swaps(op) {
 		err = bad(name, "operation %d is for swaps", op)
 	} else {
 		err = md.fetch(t, into, nil, op, typ)
@@ -80,7 +83,7 @@ func (md *MDHandle) Swap(t *Transfer, into *Into, operand []byte, op AtomicOp, t
 	if err != nil {
 		return err
 	}
-	if op < Swap {
+	if !swaps(op) {
 		err = bad(name, "operation %d is no swap", op)
 	} else {
 		err = md.fetch(t, into, operand, op, typ)
@@ -90,7 +93,7 @@ func (md *MDHandle) Swap(t *Transfer, into *Into, operand []byte, op AtomicOp, t
 }
 
 func (md *MDHandle) checkFetch(name string, t *Transfer, into *Into, operand []byte, op AtomicOp, typ Type) (n uint64, rank int, err error) {
-	if !legal(op, typ, op >= Swap) {
+	if !legal(op, typ, swaps(op)) {
 		return 0, 0, bad(name, "operation %d on type %d", op, typ)
 	}
 	if into == nil || into.MD == nil || into.MD.released || into.MD.ni != md.ni {
@@ -122,7 +125,7 @@ func (md *MDHandle) checkFetch(name string, t *Transfer, into *Into, operand []b
 // fetch is FetchAtomic and Swap for who has the token.
 func (md *MDHandle) fetch(t *Transfer, into *Into, operand []byte, op AtomicOp, typ Type) error {
 	name, code := "PtlFetchAtomic", uint8(opFetch)
-	if op >= Swap {
+	if swaps(op) {
 		name, code = "PtlSwap", opSwap
 	}
 	n, rank, err := md.checkFetch(name, t, into, operand, op, typ)

@@ -25,8 +25,10 @@ type arrival struct {
 	owes      int // an event, to the queue of a flow-controlled portal table entry
 	reg       btl.MemHandle
 	exposed   bool
-	part      memory // what is read or streamed
-	placing   uint64 // bytes that a NAL is writing into the entry
+	part      memory  // what is read or streamed
+	at        *memory // the entry's, or own
+	own       memory  // of an entry of a Space
+	placing   uint64  // bytes that a NAL is writing into the entry
 	kept      []byte
 	res       result // for who is in this process
 	old       []byte
@@ -56,6 +58,9 @@ func (i *Interface) keep(a *arrival) *arrival {
 	t.used++
 	k.live = true
 	k.request, k.ni, k.l, k.initiator, k.uid, k.pt, k.e, k.h, k.list, k.used, k.mlength = a.request, a.ni, a.l, a.initiator, a.uid, a.pt, a.e, a.h, a.list, a.used, a.mlength
+	if k.at = a.at; a.at == &a.own {
+		k.own, k.at = a.own, &k.own
+	}
 	k.request.data, k.request.operand = nil, nil
 	k.move.n, k.placing = 0, 0
 	k.e.active++
@@ -88,7 +93,7 @@ func (t *arrivalTable) full() bool { return len(t.free) == 0 && len(t.all) > ind
 func (t *arrivalTable) put(a *arrival) {
 	a.live, a.exposed = false, false
 	a.gen = (a.gen + 1) & genMask
-	a.l, a.pt, a.e, a.h, a.ni, a.kept, a.part = nil, nil, nil, nil, nil, nil, memory{}
+	a.l, a.pt, a.e, a.h, a.ni, a.kept, a.part, a.at, a.own = nil, nil, nil, nil, nil, nil, memory{}, nil, memory{}
 	t.free = append(t.free, a.index)
 	t.used--
 }
@@ -129,6 +134,13 @@ func (i *Interface) arrive(a *arrival) {
 		}
 	}
 	e := m.Owner
+	for !e.holds(a) { // others of the same match bits may have other pieces
+		if m = pt.priority.Next(m, &q); m == nil {
+			i.reject(a, SegV)
+			return
+		}
+		e = m.Owner
+	}
 	if f := e.permits(a); f != OK {
 		i.reject(a, f)
 		return
@@ -173,7 +185,7 @@ func (e *entry) permits(a *arrival) FailType {
 	case opFetch, opSwap:
 		need = OpPut | OpGet
 	}
-	if e.options&need != need {
+	if e.options&need != need || a.op >= opAtomic && a.atomic == User && e.operator == nil {
 		return OpViolation
 	}
 	return OK
@@ -197,11 +209,11 @@ func (e *entry) place(a *arrival) {
 	if e.local {
 		off = e.cursor
 	}
-	if off > e.mem.size {
-		off = e.mem.size
+	if off > a.at.size {
+		off = a.at.size
 	}
 	a.used = off
-	a.mlength = min(a.length, e.mem.size-off)
+	a.mlength = min(a.length, a.at.size-off)
 	if single(a.atomic) && a.mlength < a.length && a.op == opSwap {
 		a.mlength = 0 // half a datum is none
 	} else if a.op >= opAtomic {
@@ -244,7 +256,7 @@ func (a *arrival) event(ev *Event, f FailType) {
 	ev.AtomicOp, ev.AtomicType = a.atomic, a.typ
 	ev.MatchBits, ev.RLength, ev.MLength, ev.RemoteOffset, ev.Offset, ev.HdrData = a.bits, a.length, a.mlength, a.offset, a.used, a.hdrData
 	ev.Start, ev.UserPtr = nil, nil
-	if b, ok := a.e.mem.part(a.used, a.mlength); ok {
+	if b, ok := a.at.part(a.used, a.mlength); ok {
 		ev.Start = b
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // carry moves the data, or begins to.
 func (i *Interface) carry(a *arrival) {
-	e, l := a.e, a.l
+	l := a.l
 	switch a.op {
 	case opPut:
 		if a.flags&hasLength != 0 && a.mlength > 0 && l != nil {
@@ -22,7 +22,7 @@ func (i *Interface) carry(a *arrival) {
 			a.ni.status[WastedBytes] += n - a.mlength
 		}
 		if a.mlength > 0 {
-			e.mem.put(a.used, a.data[:a.mlength])
+			a.at.put(a.used, a.data[:a.mlength])
 		}
 	case opGet:
 		if l != nil {
@@ -33,7 +33,10 @@ func (i *Interface) carry(a *arrival) {
 			a.copyOut()
 		}
 	default:
-		i.operate(a)
+		if !i.operate(a) {
+			i.reject(a, OpViolation)
+			return
+		}
 		if a.op != opAtomic && l != nil {
 			i.respond(a, OK, i.old[:a.mlength])
 			i.finish(a, OK, false)
@@ -46,25 +49,31 @@ func (i *Interface) carry(a *arrival) {
 	}
 }
 
-// operate is what an atomic operation does to the entry's memory; what was there before goes to i.old.
-func (i *Interface) operate(a *arrival) {
+// operate is what an atomic operation does to the entry's memory; what was there before goes to i.old. False: the entry's
+// operator refuses.
+func (i *Interface) operate(a *arrival) bool {
 	n := a.mlength
 	if uint64(cap(i.old)) < n {
 		i.old = make([]byte, maxAtomic)
 	}
 	i.old = i.old[:cap(i.old)]
 	if n == 0 {
-		return
+		return true
 	}
-	target, ok := a.e.mem.part(a.used, n)
+	target, ok := a.at.part(a.used, n)
 	if !ok { // in several pieces: worked on in one, put back
 		target = make([]byte, n)
-		a.e.mem.get(a.used, target)
+		a.at.get(a.used, target)
 	}
-	switch a.op {
-	case opAtomic:
+	switch {
+	case a.atomic == User:
+		copy(i.old, target)
+		if !a.e.operator.Operate(a.hdrData, target, a.data[:n]) {
+			return false
+		}
+	case a.op == opAtomic:
 		atomics.Apply(uint8(a.atomic), uint8(a.typ), target, a.data[:n])
-	case opFetch:
+	case a.op == opFetch:
 		atomics.Fetch(uint8(a.atomic), uint8(a.typ), target, a.data[:n], i.old[:n])
 	default:
 		var operand []byte
@@ -74,15 +83,16 @@ func (i *Interface) operate(a *arrival) {
 		atomics.SwapApply(uint8(a.atomic), uint8(a.typ), target, a.data[:n], operand, i.old[:n])
 	}
 	if !ok {
-		a.e.mem.put(a.used, target)
+		a.at.put(a.used, target)
 	}
+	return true
 }
 
 // fetchBody gets the data of a put: the part that the entry takes, and no more. It reads the initiator's memory or asks for it.
 func (i *Interface) fetchBody(a *arrival) {
 	l := a.l
 	if a.flags&hasMem != 0 && l.Get != nil && l.same {
-		a.move.start(l, a.mem, &a.e.mem, a.used, a.mlength)
+		a.move.start(l, a.mem, a.at, a.used, a.mlength)
 		return
 	}
 	i.askBody(a)
@@ -90,7 +100,7 @@ func (i *Interface) fetchBody(a *arrival) {
 
 func (i *Interface) askBody(a *arrival) {
 	a.move.at, a.placing = 0, 0
-	a.part = a.e.mem // what comes goes here (bodyHandler)
+	a.part = *a.at // what comes goes here (bodyHandler)
 	i.send(i.newOut(a.l, tagCTS, uint64(a.token())|uint64(a.handle)<<32, a.mlength))
 }
 

@@ -183,6 +183,15 @@ func (c *CT) Inc(v CTEvent) error {
 	return nil
 }
 
+// Interrupt ends the waits for the counting event with ErrInterrupted: for components that learn that what is waited for will not come. The token is held.
+func (c *CT) Interrupt() {
+	for len(c.waiters) > 0 {
+		c.waiters[0].over(errInterrupted)
+	}
+}
+
+var errInterrupted = &Error{Op: "PtlCTWait", Code: ErrInterrupted, Why: "the wait was ended"}
+
 // CancelTriggered drops the operations that wait for the counting event.
 func (c *CT) CancelTriggered() error {
 	i, err := c.enter("PtlCTCancelTriggered")

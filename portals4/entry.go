@@ -1,6 +1,10 @@
 package portals4
 
-import "github.com/ompi-go/ompi-go/portals4/match"
+import (
+	"math"
+
+	"github.com/ompi-go/ompi-go/portals4/match"
+)
 
 // Entry is the handle of a list entry or match list entry. It is a value; the zero Entry is none (PTL_INVALID_HANDLE).
 type Entry struct {
@@ -22,14 +26,17 @@ type entry struct {
 	uid     uint32
 	gen     uint32
 	mem     memory
-	minFree uint64
-	cursor  uint64
-	ct      *CT
-	userPtr any
-	active  int // operations whose data is on the way
-	headers int // unexpected headers of operations that it took
-	owes    int // its AUTO_UNLINK, to the queue of a flow-controlled portal table entry
-	next    *entry
+	space   *Space // the memory, when it is named by addresses
+	// operator is who carries out User; nil: nobody
+	operator Operator
+	minFree  uint64
+	cursor   uint64
+	ct       *CT
+	userPtr  any
+	active   int // operations whose data is on the way
+	headers  int // unexpected headers of operations that it took
+	owes     int // its AUTO_UNLINK, to the queue of a flow-controlled portal table entry
+	next     *entry
 }
 
 // entryPool has an NI's entries.
@@ -54,6 +61,7 @@ func (pt *PT) MEAppend(d *ME, list List, userPtr any) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	e.extend(d.Space, d.Operator)
 	pt.pattern(&e.Pattern, d)
 	e.local, e.minFree = d.Options&MEManageLocal != 0, d.MinFree
 	e.Room, e.Local, e.NoTruncate = e.mem.size, e.local, d.Options&MENoTruncate != 0
@@ -75,6 +83,7 @@ func (pt *PT) LEAppend(d *LE, list List, userPtr any) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	e.extend(d.Space, d.Operator)
 	e.Pattern = everything
 	e.Room = e.mem.size
 	return pt.link(e, list, userPtr), nil
@@ -86,6 +95,9 @@ func (pt *PT) checkME(op string, d *ME, list List) error {
 	}
 	if d == nil {
 		return bad(op, "no entry")
+	}
+	if d.Space != nil && (d.Start != nil || d.Iovec != nil || d.Options&MEManageLocal != 0 || list != PriorityList) {
+		return bad(op, "an entry of a space has no other memory, does not choose offsets, and is in the priority list")
 	}
 	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
 }
@@ -99,6 +111,9 @@ func (pt *PT) checkLE(op string, d *LE, list List) error {
 	}
 	if d.Options&(MEManageLocal|MENoTruncate|MEMayAlign) != 0 {
 		return bad(op, "options %#x are for match list entries", d.Options)
+	}
+	if d.Space != nil && (d.Start != nil || d.Iovec != nil || list != PriorityList) {
+		return bad(op, "an entry of a space has no other memory, and is in the priority list")
 	}
 	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
 }
@@ -156,6 +171,13 @@ func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32
 		ct.users++
 	}
 	return e, nil
+}
+
+// extend gives the entry what the specification's have not.
+func (e *entry) extend(s *Space, o Operator) {
+	if e.space, e.operator = s, o; s != nil {
+		e.mem.size = math.MaxUint64
+	}
 }
 
 // link is the rest of an append, atomic with respect to arrivals as everything under the token.
@@ -230,7 +252,7 @@ func (e *entry) release() {
 	}
 	e.pt.entries--
 	e.gen++
-	e.mem, e.ct, e.userPtr, e.pt = memory{}, nil, nil, nil
+	e.mem, e.ct, e.userPtr, e.pt, e.space, e.operator = memory{}, nil, nil, nil, nil, nil
 	e.next, p.free = p.free, e
 	p.used--
 }

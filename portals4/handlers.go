@@ -264,7 +264,7 @@ func (i *Interface) bodyAt(peer int, hdr []byte, n int) (*arrival, uint64, bool)
 func (h *bodyHandler) Receive(peer int, hdr, payload []byte) {
 	i := (*Interface)(h)
 	if a, at, ok := i.bodyAt(peer, hdr, len(payload)); ok {
-		a.e.mem.put(a.used+at, payload)
+		a.at.put(a.used+at, payload)
 		i.bodyCame(a, len(payload))
 	}
 }
@@ -276,7 +276,7 @@ func (h *bodyHandler) Place(peer int, hdr []byte, n int) []byte {
 	if !ok || n == 0 {
 		return nil
 	}
-	b, whole := a.e.mem.part(a.used+at, uint64(n))
+	b, whole := a.at.part(a.used+at, uint64(n))
 	if !whole {
 		return nil
 	}

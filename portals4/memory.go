@@ -5,6 +5,8 @@ type memory struct {
 	base []byte
 	iov  [][]byte
 	size uint64
+	// origin is the offset of base's first byte: its address, of memory that is part of a Space. size counts from 0.
+	origin uint64
 }
 
 func newMemory(start []byte, iov [][]byte) memory {
@@ -22,6 +24,7 @@ func newMemory(start []byte, iov [][]byte) memory {
 // part gives n bytes at off, which lie inside, if they are in one piece; the second result tells whether they are.
 func (m *memory) part(off, n uint64) ([]byte, bool) {
 	if m.iov == nil {
+		off -= m.origin
 		return m.base[off : off+n : off+n], true
 	}
 	if n == 0 {
@@ -42,6 +45,7 @@ func (m *memory) part(off, n uint64) ([]byte, bool) {
 // at gives the piece that holds off, from there on, at most n bytes.
 func (m *memory) at(off, n uint64) []byte {
 	if m.iov == nil {
+		off -= m.origin
 		return m.base[off : off+n]
 	}
 	for _, p := range m.iov {
@@ -56,7 +60,7 @@ func (m *memory) at(off, n uint64) []byte {
 // put copies from to offset off, get the other way. The range lies inside.
 func (m *memory) put(off uint64, from []byte) {
 	if m.iov == nil {
-		copy(m.base[off:], from)
+		copy(m.base[off-m.origin:], from)
 		return
 	}
 	for len(from) > 0 {
@@ -67,7 +71,7 @@ func (m *memory) put(off uint64, from []byte) {
 
 func (m *memory) get(off uint64, to []byte) {
 	if m.iov == nil {
-		copy(to, m.base[off:])
+		copy(to, m.base[off-m.origin:])
 		return
 	}
 	for len(to) > 0 {

@@ -16,22 +16,28 @@ func (i *Interface) reply(a *arrival) {
 		i.finish(a, OK, false)
 		return
 	}
-	b, whole := a.e.mem.part(a.used, n)
+	b, whole := a.at.part(a.used, n)
 	r := response{kind: respData, list: a.list, handle: a.handle, mlength: n, offset: a.used}
 	if int(n) <= l.eager {
 		if !whole {
 			b = make([]byte, n)
-			a.e.mem.get(a.used, b)
+			a.at.get(a.used, b)
 		}
 		if i.sendResponse(&r, l, b) {
 			i.finish(a, OK, false)
 			return
 		}
-		k := i.keep(a)
-		k.kept = b
 		w0, w1 := r.words()
 		o := i.newOut(l, tagResponse, w0, w1)
 		o.HdrLen += uint8(len(r.appendTail(o.Hdr[btl.InlineHeader:btl.InlineHeader])))
+		if n <= scratchSize { // as it is now, whatever comes behind (NI.OrderedSizes)
+			o.copied(b)
+			i.send(o)
+			i.finish(a, OK, false)
+			return
+		}
+		k := i.keep(a)
+		k.kept = b
 		o.payload(b)
 		o.in = k
 		i.send(o)
@@ -53,7 +59,7 @@ func (i *Interface) reply(a *arrival) {
 }
 
 func (i *Interface) streamReply(a *arrival) {
-	a.part = a.e.mem
+	a.part = *a.at
 	i.stream(a.l, tagReply, uint64(a.handle), &a.part, a.used, a.mlength, nil, a)
 }
 
@@ -74,7 +80,7 @@ func (i *Interface) respond(a *arrival, f FailType, data []byte) {
 	}
 	quiet := a.e != nil && a.e.options&AckDisable != 0 && f == OK && a.op != opGet && a.op < opFetch
 	if f == OK && !quiet && a.list == PriorityList && a.mlength == a.length && a.used == a.offset && (a.op == opPut || a.op == opAtomic) {
-		i.plain(l, a.handle)
+		i.plain(l, a.handle, a.e != nil && a.e.options&AckSoon != 0)
 		return
 	}
 	r := response{kind: respDone, fail: f, list: a.list, handle: a.handle, mlength: a.mlength, offset: a.used}

@@ -47,12 +47,12 @@ func (i *Interface) getSelf(md *MDHandle, t *Transfer, n uint64) {
 // copyOut is a get's data on its way within the process.
 func (a *arrival) copyOut() {
 	if a.old != nil {
-		a.e.mem.get(a.used, a.old[:a.mlength])
+		a.at.get(a.used, a.old[:a.mlength])
 		return
 	}
 	for at := uint64(0); at < a.mlength; {
 		b := a.move.to.at(a.move.off+at, a.mlength-at)
-		a.e.mem.get(a.used+at, b)
+		a.at.get(a.used+at, b)
 		at += uint64(len(b))
 	}
 }

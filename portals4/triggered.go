@@ -194,7 +194,7 @@ func (md *MDHandle) trigger(name string, t *Transfer, into *Into, trig *CT, thre
 	case trigAtomic:
 		_, _, err = md.checkAtomic(name, t, op, typ)
 	default:
-		if (kind == trigSwap) != (op >= Swap) {
+		if (kind == trigSwap) != swaps(op) {
 			return bad(name, "operation %d belongs to the other of swap and fetch", op)
 		}
 		_, _, err = md.checkFetch(name, t, into, operand, op, typ)

@@ -127,6 +127,7 @@ const (
 	MEManageLocal
 	MENoTruncate
 	MEMayAlign
+	AckSoon // ours: acknowledgements do not wait for a request to the initiator that would take them along
 	entryOptionsEnd
 )
 
@@ -173,6 +174,9 @@ type LE struct {
 	CT      *CT // nil: none
 	UID     uint32
 	Options EntryOptions
+
+	Space    *Space   // ours: the memory by address, instead of Start and Iovec
+	Operator Operator // ours: carries out User
 }
 
 // ME describes a match list entry (PtlME). Ignore bits that are set are not compared.
@@ -186,6 +190,9 @@ type ME struct {
 	MatchBits  uint64
 	IgnoreBits uint64
 	MinFree    uint64
+
+	Space    *Space   // ours: the memory by address, instead of Start and Iovec
+	Operator Operator // ours: carries out User
 }
 
 // MD describes a memory descriptor (PtlMD): Start, or the pieces of Iovec, or with Anywhere whatever memory each operation brings itself

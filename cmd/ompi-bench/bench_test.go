@@ -28,6 +28,8 @@ func TestEveryTestRuns(t *testing.T) {
 				args[4] = "1"
 			case "ddt":
 				args[2] = "400:1100"
+			case "sync":
+				args[2] = "0:1"
 			}
 			c, err := parse(append(args, "-n", "4"))
 			if err != nil {
@@ -52,6 +54,12 @@ func TestEveryTestRuns(t *testing.T) {
 func check(t *testing.T, c *commandLine, out, file string) {
 	t.Helper()
 	sizes := len(c.test.Sizes(c.params))
+	switch c.test.Name {
+	case "sync":
+		sizes *= len(suite.Epochs())
+	case "hammer":
+		sizes = 2
+	}
 	if c.test.Layouts {
 		sizes = 3 // NAS_LU_x:480, NAS_LU_y:480 and SPECFEM3D_oc:1024
 	}
@@ -85,7 +93,7 @@ func TestTableIsComplete(t *testing.T) {
 	for _, test := range suite.All() {
 		_, loop := m[test.Name]
 		_, course := c[test.Name]
-		if loop == course || course != (test.Once || test.Layouts || test.Overlap) {
+		if loop == course || course != (test.Once || test.Layouts || test.Overlap || test.Course) {
 			t.Errorf("%s: loop %v, course %v", test.Name, loop, course)
 		}
 	}

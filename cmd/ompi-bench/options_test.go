@@ -43,6 +43,26 @@ func TestParseCompare(t *testing.T) {
 	}
 }
 
+func TestParseOneSided(t *testing.T) {
+	c, err := parse(strings.Fields("compare --window allocate --sync lock_all+flush --calls 2 put_latency latency"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"--window allocate --sync lock_all+flush --calls 2", ""} {
+		test := c.compare.Tests[i]
+		if got := strings.Join(test.Args(c.compare.Params), " "); got != want {
+			t.Errorf("%s: arguments %q", test.Name, got)
+		}
+	}
+	bibw, err := suite.Lookup("put_bibw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := bibw.OneSidedOf(suite.Params{}); o != (suite.OneSided{Window: "allocate", Sync: suite.SyncPSCW, Calls: 1}) {
+		t.Errorf("put_bibw's own: %+v", o)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                              "name a test",
@@ -59,6 +79,15 @@ func TestParseRefuses(t *testing.T) {
 		"limits -n 2":                   "no option",
 		"limits -i 3":                   "no option",
 		"limits -x 3":                   "no option",
+		"put_latency --window shared":   "want one of create",
+		"put_latency --sync flush_all":  "want one of lock",
+		"put_latency --calls 0":         "at least one call",
+		"put_bibw --sync lock":          "pscw or fence",
+		"sync_fence --sync lock":        "its own synchronisation",
+		"hammer --calls 3":              "its own number",
+		"latency --window create":       "for one-sided tests",
+		"compare hammer":                "no test hammer",
+		"compare latency --sync lock":   "for one-sided tests",
 		"compare":                       "name a test",
 		"compare latency -n 1":          "at least 2 ranks",
 		"compare latency --with impi":   "--with",

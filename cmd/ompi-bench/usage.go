@@ -42,10 +42,10 @@ func usage() string {
   Parameters are those of the job: mpirun --mca NAME VALUE before ompi-bench, or OMPI_MCA_NAME=VALUE in the environment
   --alloc-mem  buffers of AllocMem, which the ranks of a host map
   --window  one-sided tests: the window is of ` + strings.Join(suite.Windows(), ", ") + ` (default allocate)
-  --sync    put_latency to put_bibw: an epoch for each iteration by lock, lock_all, pscw or fence; or one epoch for all, by a
-            lock (flush, flush_local) or by locking all (lock_all+flush), and a flush in each iteration (default flush; put_bibw,
-            which takes only pscw and fence: pscw)
-  --calls   of the operation between two synchronisations (default 1, in bandwidth tests ` + strconv.Itoa(suite.Window) + `); times are those of one operation
+  --sync    put_latency to put_bibw: an epoch for each iteration by lock, lock_all, pscw or fence; or one epoch for
+            all, by a lock (flush, flush_local) or by locking all (lock_all+flush), and a flush in each iteration
+            (default flush; put_bibw, which takes only pscw and fence: pscw)
+  --calls   of the operation between two synchronisations (default 1, bandwidth ` + strconv.Itoa(suite.Window) + `); times are of one operation
   --with    whom to compare with, out of openmpi, mpich, openmpi-cm (over pml cm and mtl ofi), and plain and
             goroutines, which are ours without what --ours says, and with ranks as goroutines (default
             openmpi,mpich); one that is not installed is left out

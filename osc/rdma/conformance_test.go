@@ -1,15 +1,48 @@
 package rdma_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/ompi-go/ompi-go/osc/osctest"
-	_ "github.com/ompi-go/ompi-go/osc/rdma"
 )
 
 func TestMain(m *testing.M) { osctest.Main(m) }
 
-// TestConformance runs the suite over goroutine ranks.
+// ways to targets: mapped memory, a BTL's reads and writes and atomics, those without atomics, messages.
+var ways = []struct {
+	name   string
+	params map[string]string
+}{
+	{"mapped", map[string]string{"btl": "self,sm"}},
+	{"mapped, queues", map[string]string{"btl": "self,sm", "osc_rdma_lock": "mcs"}},
+	{"sm", map[string]string{"btl": "self,sm", "osc_rdma_map": "false"}},
+	{"sm without atomics", map[string]string{"btl": "self,sm", "osc_rdma_map": "false", "osc_rdma_atomics": "false", "osc_rdma_lock": "mcs"}},
+	{"portals4", map[string]string{"btl": "self,portals4"}},
+	{"unimem", map[string]string{"btl": "self,unimem"}},
+	{"tcp", map[string]string{"btl": "self,tcp"}},
+	{"tcp, tiny", map[string]string{"btl": "self,tcp", "osc_rdma_message_size": "256", "osc_rdma_depth": "1", "osc_rdma_lock": "mcs"}},
+}
+
+func with(params map[string]string) map[string]string {
+	all := maps.Clone(params)
+	all["osc"] = "rdma"
+	return all
+}
+
+// TestConformance: between goroutine ranks.
 func TestConformance(t *testing.T) {
-	osctest.Run(t, osctest.Config{Params: map[string]string{"osc": "rdma"}})
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) { osctest.Run(t, osctest.Config{Params: with(w.params)}) })
+	}
+}
+
+// TestProcesses: between processes.
+func TestProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) { osctest.Run(t, osctest.Config{Params: with(w.params), Processes: true}) })
+	}
 }

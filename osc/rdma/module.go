@@ -91,7 +91,7 @@ func (m *module) split(ctl unsafe.Pointer) ([]uint64, *elem.Locks) {
 	return unsafe.Slice((*uint64)(ctl), n), (*elem.Locks)(unsafe.Add(ctl, locksAt(n)))
 }
 
-// release lets go of everything that this member has made.
+// release lets go of everything that this member has made but the window's memory, which is Win's.
 func (m *module) release() error {
 	m.f.engine.Lock()
 	defer m.f.engine.Unlock()
@@ -114,10 +114,6 @@ func (m *module) release() error {
 	m.attached.Each(func(r *core.Region) { errs = append(errs, r.Unref()) })
 	m.attached = am.Attached{}
 	m.targets = nil
-	if m.w.Flavor == osc.Allocate && m.w.Memory != nil {
-		errs = append(errs, m.w.Memory.Unref())
-		m.w.Memory = nil
-	}
 	if m.block != nil {
 		errs = append(errs, m.block.Unref())
 		m.block = nil
@@ -127,6 +123,9 @@ func (m *module) release() error {
 
 // Free implements osc.Module. All members are past their last operation: what came from them was answered.
 func (m *module) Free() error { return m.release() }
+
+// Undo implements osc.Undoer.
+func (m *module) Undo() error { return m.release() }
 
 // Issue implements osc.Module.
 func (m *module) Issue(op *osc.Op) (bool, error) {
@@ -146,10 +145,9 @@ func (m *module) Issue(op *osc.Op) (bool, error) {
 			return done, err
 		}
 	case op.Kind == osc.Put && t.put != nil, op.Kind == osc.Get && t.get != nil:
-		if done, err := m.move(t, op); done || err != nil {
-			return done && err == nil, err
+		if m.move(t, op) {
+			return false, nil
 		}
-		return false, nil
 	case t.amo != nil && op.Kind >= osc.Accumulate && t.folds == 0:
 		if done, err := m.amo(t, op); done || err != nil {
 			return done, err
@@ -251,4 +249,5 @@ var (
 	_ osc.Module   = (*module)(nil)
 	_ osc.Attacher = (*module)(nil)
 	_ osc.Mapper   = (*module)(nil)
+	_ osc.Undoer   = (*module)(nil)
 )

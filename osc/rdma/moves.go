@@ -33,27 +33,27 @@ func extentOf(t *datatype.Type) int64 {
 }
 
 // move carries out a put or get. ok is false where that cannot be, and messages are to be sent.
-func (m *module) move(t *target, op *osc.Op) (ok bool, err error) {
+func (m *module) move(t *target, op *osc.Op) (ok bool) {
 	get := op.Kind == osc.Get
 	n, plain := bytesOf(op.Count, op.Type)
 	if k, also := bytesOf(op.Origin.Count(), op.Origin.Type()); plain && also && k == n {
 		w := m.newWork(t, op.Request)
 		m.begin(w, get, op.Origin.Addr(), op.Off, n)
 		w.part(nil)
-		return true, nil
+		return true
 	}
 	var p osc.Pieces
 	p.Init(op.Origin, op.Off, op.Count, op.Type)
 	mem, off, n := p.Next(mostPiece)
 	if n < m.f.opts.MinPiece && n < op.Origin.Bytes() {
-		return false, nil
+		return false
 	}
 	w := m.newWork(t, op.Request)
 	for ; n > 0; mem, off, n = p.Next(mostPiece) {
 		m.begin(w, get, mem, off, n)
 	}
 	w.part(nil)
-	return true, nil
+	return true
 }
 
 // begin starts a transfer, and waits for room for it.

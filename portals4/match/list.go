@@ -125,6 +125,20 @@ func (l *List[T]) Find(q *Query) *Entry[T] {
 	return nil
 }
 
+// Next gives the first entry behind e, of those with its match bits and mask, that takes the operation: one that e.Takes, for whose caller e was not the one.
+func (l *List[T]) Next(e *Entry[T], q *Query) *Entry[T] {
+	step := func(e *Entry[T]) *Entry[T] { return e.next }
+	if l.indexed {
+		step = func(e *Entry[T]) *Entry[T] { return e.later }
+	}
+	for e = step(e); e != nil; e = step(e) {
+		if e.Takes(q) {
+			return e
+		}
+	}
+	return nil
+}
+
 // Each calls f for the entries in order, until it returns false. f may remove the entry it is called for.
 func (l *List[T]) Each(f func(*Entry[T]) bool) {
 	for e := l.head; e != nil; {

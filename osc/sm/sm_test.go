@@ -1,0 +1,23 @@
+package sm_test
+
+import (
+	"testing"
+
+	"github.com/ompi-go/ompi-go/osc/osctest"
+)
+
+func TestMain(m *testing.M) { osctest.Main(m) }
+
+// Goroutine ranks, to which all windows are open.
+func TestConformance(t *testing.T) {
+	osctest.Run(t, osctest.Config{Params: map[string]string{"osc": "sm"},
+		Flavors: []osctest.Flavor{osctest.Create, osctest.CreateMem, osctest.Allocate, osctest.Dynamic, osctest.Shared}})
+}
+
+func TestPolledLocks(t *testing.T) {
+	osctest.Run(t, osctest.Config{Params: map[string]string{"osc": "sm", "osc_sm_locks": "poll"}, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}})
+}
+
+func TestProcesses(t *testing.T) {
+	osctest.Run(t, osctest.Config{Params: map[string]string{"osc": "sm"}, Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Shared}})
+}
