@@ -11,7 +11,7 @@ import (
 
 // carry moves the data, or begins to.
 func (i *Interface) carry(a *arrival) {
-	e, l := a.e, a.l
+	l := a.l
 	switch a.op {
 	case opPut:
 		if a.flags&hasLength != 0 && a.mlength > 0 && l != nil {
@@ -22,7 +22,7 @@ func (i *Interface) carry(a *arrival) {
 			a.ni.status[WastedBytes] += n - a.mlength
 		}
 		if a.mlength > 0 {
-			e.mem.put(a.used, a.data[:a.mlength])
+			a.at.put(a.used, a.data[:a.mlength])
 		}
 	case opGet:
 		if l != nil {
