@@ -3,6 +3,7 @@ package osc
 import (
 	"slices"
 	"sort"
+	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
 )
@@ -17,9 +18,10 @@ import (
 // A fence opens epochs only if operations follow it before the next one (§11.5.1). So after a fence access is standing: the first operation opens the
 // epoch, which only a fence can end then; until then a lock or a start takes its place.
 type epochs struct {
-	// all and last are what operations look at first: every member may be accessed, or the one that was found to be so last (-1: none).
-	all  bool
-	last int
+	// What operations and flushes look at first, without the token: whom operations may go to, as far as the last look at the rest has told (a rank,
+	// AllTargets, or nobody), and whether flushes are legal. Changed with the token, atomic.
+	gate  int64
+	locky uint32
 
 	access   access
 	exposed  bool   // by Post
@@ -64,7 +66,33 @@ const (
 	callFree      = "Win_free"
 )
 
-func (e *epochs) init(me int) { e.me, e.last = me, -1 }
+// nobody is the gate when operations must look at the rest.
+const nobody = AllTargets - 1
+
+func (e *epochs) init(me int) { e.me, e.gate = me, nobody }
+
+// lets reports whether an operation on rank is known to be legal. Any goroutine may ask.
+func (e *epochs) lets(rank int) bool {
+	g := atomic.LoadInt64(&e.gate)
+	return g == AllTargets || g == int64(rank)
+}
+
+// letsFlush reports whether a flush is. Any goroutine may ask.
+func (e *epochs) letsFlush(rank int) bool {
+	return atomic.LoadUint32(&e.locky) != 0 && (rank == AllTargets || e.lets(rank))
+}
+
+// admit lets operations on rank, or on all, through from now on.
+func (e *epochs) admit(rank int) { atomic.StoreInt64(&e.gate, int64(rank)) }
+
+// settle tells flushes how an epoch of locks stands, when a call that changes it is over.
+func (e *epochs) settle() {
+	v := uint32(0)
+	if e.passive() {
+		v = 1
+	}
+	atomic.StoreUint32(&e.locky, v)
+}
 
 // operation allows an operation on a target; passive: only locks allow it. The first operation after a fence opens its epoch.
 func (e *epochs) operation(rank int, passive bool) *core.Error {
@@ -78,14 +106,15 @@ func (e *epochs) operation(rank int, passive bool) *core.Error {
 	}
 	switch e.access {
 	case accessStanding:
-		e.access, e.all = accessFence, true
+		e.access = accessFence
+		e.admit(AllTargets)
 	case accessFence, accessLockAll:
-		e.all = true
+		e.admit(AllTargets)
 	case accessStart:
 		if _, ok := slices.BinarySearch(e.start, rank); !ok {
 			return e.wrong(rank, "the access epoch is for others")
 		}
-		e.last = rank
+		e.admit(rank)
 	case accessLock:
 		switch i, ok := e.find(rank); {
 		case !ok:
@@ -93,7 +122,7 @@ func (e *epochs) operation(rank int, passive bool) *core.Error {
 		case e.locks[i].in != "":
 			return e.wrong(rank, "%s of this target is under way in another goroutine", e.locks[i].in)
 		}
-		e.last = rank
+		e.admit(rank)
 	}
 	return nil
 }
@@ -123,8 +152,11 @@ func (e *epochs) find(rank int) (int, bool) {
 	return i, i < len(e.locks) && e.locks[i].rank == rank
 }
 
-// shut makes the next operation look at everything.
-func (e *epochs) shut() { e.all, e.last = false, -1 }
+// shut makes operations and flushes look at everything.
+func (e *epochs) shut() {
+	atomic.StoreInt64(&e.gate, nobody)
+	atomic.StoreUint32(&e.locky, 0)
+}
 
 // free allows Win_free: this member's part in the window is over.
 func (e *epochs) free() *core.Error {
@@ -299,9 +331,10 @@ func (e *epochs) endLock(rank int, ok bool) {
 	i, _ := e.find(rank)
 	if ok {
 		e.locks[i].in = ""
-		return
+	} else {
+		e.unlocked(i)
 	}
-	e.unlocked(i)
+	e.settle()
 }
 
 // unlocked takes a lock out.
@@ -329,6 +362,7 @@ func (e *epochs) endUnlock(rank int) {
 	if i, ok := e.find(rank); ok {
 		e.unlocked(i)
 	}
+	e.settle()
 }
 
 func (e *epochs) beginLockAll() *core.Error {
@@ -348,6 +382,7 @@ func (e *epochs) endLockAll(ok bool) {
 	if ok {
 		e.access = accessLockAll
 	}
+	e.settle()
 }
 
 func (e *epochs) beginUnlockAll() *core.Error {

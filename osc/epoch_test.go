@@ -110,9 +110,15 @@ func (m *model) step(t *rapid.T, e *epochs) {
 		err = e.operation(rank, true)
 	case "flush":
 		legal = m.all || m.locked[rank]
+		if e.letsFlush(rank) && !legal {
+			t.Fatalf("a flush of %d is let through; the model: %+v", rank, *m)
+		}
 		err = e.flush(rank)
 	case "flushall":
 		legal = m.all || len(m.locked) > 0
+		if e.letsFlush(AllTargets) != legal {
+			t.Fatalf("a flush of all is let through: %v; the model: %+v", !legal, *m)
+		}
 		err = e.flush(AllTargets)
 	case "free":
 		legal = !m.active() && !m.posted
@@ -145,7 +151,7 @@ func (m *model) named(t *rapid.T, e *epochs) {
 
 // quick is what operations do first.
 func (e *epochs) quick(rank int) *core.Error {
-	if e.all || rank == e.last {
+	if e.lets(rank) {
 		return nil
 	}
 	return e.operation(rank, false)

@@ -10,8 +10,9 @@ import (
 
 // layout is what a member knows of the windows of all: one size and unit where they are alike, else a table, or a module that finds out.
 type layout struct {
-	table  []int64 // size and unit of each member, if they differ
-	extend Extenter
+	size, unit int64   // of all, if they are alike; else 0
+	table      []int64 // of each member, if they are not; or
+	extend     Extenter
 }
 
 func int64s(s []int64) core.Buffer {
@@ -73,7 +74,8 @@ func not(b bool) int64 {
 
 // spread makes the table of sizes and units, where it is needed.
 func (w *Win) spread() error {
-	if w.Flavor == Dynamic || w.SameSize && w.SameUnit {
+	if w.SameSize && w.SameUnit {
+		w.layout.size, w.layout.unit = w.Size, w.Unit
 		return nil
 	}
 	if x, ok := w.module.(Extenter); ok {

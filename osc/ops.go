@@ -1,8 +1,6 @@
 package osc
 
 import (
-	"unsafe"
-
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/datatype"
 )
@@ -17,11 +15,19 @@ type At struct {
 
 // Put writes origin to the target.
 func (w *Win) Put(origin core.Buffer, at At) error {
+	if mem, n := w.short(&origin, &at); mem != nil {
+		move(mem, origin.Addr(), n)
+		return nil
+	}
 	return w.issue(Put, origin, core.Buffer{}, core.Buffer{}, at, nil)
 }
 
 // Get reads from the target.
 func (w *Win) Get(origin core.Buffer, at At) error {
+	if mem, n := w.short(&origin, &at); mem != nil {
+		move(origin.Addr(), mem, n)
+		return nil
+	}
 	return w.issue(Get, origin, core.Buffer{}, core.Buffer{}, at, nil)
 }
 
@@ -78,7 +84,7 @@ func (w *Win) Request(name string, kind OpKind, origin, result core.Buffer, at A
 
 // allow checks that an access epoch lets operations to rank through.
 func (w *Win) allow(rank int, passive bool) error {
-	if e := &w.epochs; (!e.all && rank != e.last) || passive {
+	if e := &w.epochs; passive || !e.lets(rank) {
 		if err := e.operation(rank, passive); err != nil {
 			return err
 		}
@@ -116,6 +122,7 @@ func (w *Win) begin(kind OpKind, origin, compare, result core.Buffer, at At, acc
 			s.Local = w.localOf(&s.Op)
 			if done, err = w.module.Issue(&s.Op); !done && err == nil {
 				w.issued++
+				w.track()
 			}
 		}
 	}
@@ -123,19 +130,4 @@ func (w *Win) begin(kind OpKind, origin, compare, result core.Buffer, at At, acc
 	s.next = w.spare
 	w.spare = s
 	return done, err
-}
-
-// localOf gives the target's memory where it is mapped here.
-func (w *Win) localOf(op *Op) unsafe.Pointer {
-	if w.mapper == nil {
-		return nil
-	}
-	m := &w.mapped[op.Rank]
-	if !m.asked {
-		m.base, m.asked = w.mapper.Mapped(op.Rank), true
-	}
-	if m.base == nil {
-		return nil
-	}
-	return unsafe.Add(m.base, op.Off)
 }

@@ -44,6 +44,7 @@ func orNil(err *core.Error) error {
 func (w *Win) settle(err error) {
 	if err == nil {
 		w.complete = w.issued
+		w.track()
 	}
 }
 
@@ -212,31 +213,29 @@ func (w *Win) Flush(rank int) error { return w.flush(rank, false) }
 // FlushLocal is MPI_Win_flush_local, with AllTargets MPI_Win_flush_local_all.
 func (w *Win) FlushLocal(rank int) error { return w.flush(rank, true) }
 
-// pollFlushes is how many flushes without anything to do there are to one that makes progress, for programs that wait by flushing.
-const pollFlushes = 16
-
 func (w *Win) flush(rank int, local bool) error {
+	if w.shortFlush(rank) {
+		return nil
+	}
 	e := w.Engine
-	e.Lock() // a full barrier, too: what was stored before it is seen by who looks after this call
+	e.Lock()
+	defer e.Unlock()
 	if err := w.epochs.flush(rank); err != nil {
-		e.Unlock()
 		return err
 	}
-	var err error
-	switch {
-	case w.mapper != nil && w.complete == w.issued && w.Comm.Fault() == nil:
-		if w.flushes++; w.flushes%pollFlushes == 0 {
-			e.TryPoll()
-		}
-	case local:
-		err = w.module.FlushLocal(rank)
-	default:
-		before := w.issued // what other goroutines issue meanwhile need not be covered
-		if err = w.module.Flush(rank); err == nil && rank == AllTargets {
-			w.complete = max(w.complete, before)
-		}
+	if w.mapper != nil && w.complete == w.issued && w.Comm.Fault() == nil {
+		e.TryPoll()
+		return nil
 	}
-	e.Unlock()
+	if local {
+		return w.module.FlushLocal(rank)
+	}
+	before := w.issued // what other goroutines issue meanwhile need not be covered
+	err := w.module.Flush(rank)
+	if err == nil && rank == AllTargets {
+		w.complete = max(w.complete, before)
+		w.track()
+	}
 	return err
 }
 

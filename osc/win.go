@@ -2,7 +2,6 @@ package osc
 
 import (
 	"errors"
-	"unsafe"
 
 	"github.com/ompi-go/ompi-go/coll"
 	"github.com/ompi-go/ompi-go/core"
@@ -36,16 +35,11 @@ type Win struct {
 	mapped    []mapping
 	issued    uint64 // operations that were not done at once, and how many of them are known to be complete at their targets
 	complete  uint64
-	flushes   uint32 // that had nothing to do
+	underWay  uint32 // atomic: whether those differ
+	flushes   uint32 // atomic: those without anything to do
 	spare     *scratch
 	reqs      requests
 	segments  segments
-}
-
-// mapping is a target's memory as it is mapped here.
-type mapping struct {
-	base  unsafe.Pointer // nil: it is not
-	asked bool
 }
 
 // scratch is an Op for the length of one Issue. There is more than one when goroutines issue at the same time.

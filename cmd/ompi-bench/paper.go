@@ -26,8 +26,8 @@ const paperUsage = `usage: ompi-bench paper NAME --out DIR [-n RANKS] [--reps R]
             examples/lattice with one-sided and with two-sided exchange
   --out     the folder for the files
   -n        ranks, at most (default: the paper's, 2 or 8; christgau-2012: one for each core)
-  --reps    interleaved repetitions (default: kim-2018 3, hassani-2013 1, christgau-2012 3)
-  -i        iterations of one measurement (hassani-2013: default 400), or time steps (christgau-2012: default 500)
+  --reps    interleaved repetitions (default: kim-2018 3, hassani-2013 1, christgau-2012 1)
+  -i        iterations of one measurement (hassani-2013: default 400), or time steps (christgau-2012: default 200)
   --osc     one-sided components, with commas between (default portals4,rdma,pt2pt,sm); each beside the point to point of its transport
 `
 
