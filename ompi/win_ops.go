@@ -21,7 +21,7 @@ func At(rank int, disp int64) Target { return Target{Rank: rank, Disp: disp} }
 // call that ends the epoch, or a flush, has returned: until then origin must not be changed. A target outside of the window is ErrRMARange, and
 // nothing is touched.
 func (w *Win) Put(origin Buffer, at Target) error {
-	if w == nil || w.c.odd || !origin.Plain() || uint(at.Rank) >= uint(w.c.size) || at.Type != nil || at.Count != 0 || origin.Type() == nil || w.freed.Load() {
+	if w == nil || w.c.odd || !origin.Plain() || uint(at.Rank) >= uint(w.c.size) || at.Type != nil || at.Count != 0 || origin.Addr() == nil || w.freed.Load() {
 		return w.operate("Put", osc.Put, origin, Buffer{}, Buffer{}, at, nil)
 	}
 	if err := w.w.Put(origin, osc.At{Rank: at.Rank, Disp: at.Disp, Count: origin.Count(), Type: origin.Type()}); err != nil {
@@ -32,7 +32,7 @@ func (w *Win) Put(origin Buffer, at Target) error {
 
 // Get reads the target's window into origin (MPI-3.1 §11.3.2), which has the data when the operation is complete.
 func (w *Win) Get(origin Buffer, at Target) error {
-	if w == nil || w.c.odd || !origin.Plain() || uint(at.Rank) >= uint(w.c.size) || at.Type != nil || at.Count != 0 || origin.Type() == nil || w.freed.Load() {
+	if w == nil || w.c.odd || !origin.Plain() || uint(at.Rank) >= uint(w.c.size) || at.Type != nil || at.Count != 0 || origin.Addr() == nil || w.freed.Load() {
 		return w.operate("Get", osc.Get, origin, Buffer{}, Buffer{}, at, nil)
 	}
 	if err := w.w.Get(origin, osc.At{Rank: at.Rank, Disp: at.Disp, Count: origin.Count(), Type: origin.Type()}); err != nil {

@@ -114,6 +114,12 @@ func (w *Win) checkTarget(rank int) error {
 // Lock opens an access epoch to one target, without its help (MPI-3.1 §11.5.3). It may wait for who holds a lock that excludes this one. Several targets may
 // be locked at once, each once. ProcNull is legal and locks nothing.
 func (w *Win) Lock(t LockType, target int, assert Assert) error {
+	if assert == 0 && w.plain(target) && (t == LockShared || t == LockExclusive) {
+		if err := w.w.Lock(osc.LockType(t), target, 0); err != nil {
+			return w.c.fail("Win_lock", err)
+		}
+		return nil
+	}
 	return w.call("Win_lock", target, func() error {
 		if t != LockShared && t != LockExclusive {
 			return core.NewError(ErrLockType, "lock type %d; LockShared and LockExclusive are allowed", int(t))
@@ -130,6 +136,12 @@ func (w *Win) Lock(t LockType, target int, assert Assert) error {
 
 // Unlock ends the epoch of Lock: its operations are complete, here and at the target.
 func (w *Win) Unlock(target int) error {
+	if w.plain(target) {
+		if err := w.w.Unlock(target); err != nil {
+			return w.c.fail("Win_unlock", err)
+		}
+		return nil
+	}
 	return w.call("Win_unlock", target, func() error {
 		if err := w.checkTarget(target); err != nil || target == ProcNull {
 			return err
@@ -140,6 +152,12 @@ func (w *Win) Unlock(target int) error {
 
 // LockAll opens an access epoch to all ranks, with a lock that is shared. It is not collective.
 func (w *Win) LockAll(assert Assert) error {
+	if assert == 0 && w.plain(0) {
+		if err := w.w.LockAll(0); err != nil {
+			return w.c.fail("Win_lock_all", err)
+		}
+		return nil
+	}
 	return w.call("Win_lock_all", Undefined, func() error {
 		if err := asserts(assert, ModeNoCheck); err != nil {
 			return err
@@ -149,11 +167,19 @@ func (w *Win) LockAll(assert Assert) error {
 }
 
 // UnlockAll ends the epoch of LockAll.
-func (w *Win) UnlockAll() error { return w.call("Win_unlock_all", Undefined, w.w.UnlockAll) }
+func (w *Win) UnlockAll() error {
+	if w.plain(0) {
+		if err := w.w.UnlockAll(); err != nil {
+			return w.c.fail("Win_unlock_all", err)
+		}
+		return nil
+	}
+	return w.call("Win_unlock_all", Undefined, func() error { return w.w.UnlockAll() })
+}
 
 // Flush completes all operations of this rank to the target, which must be locked, here and there (MPI-3.1 §11.5.4).
 func (w *Win) Flush(target int) error {
-	if w == nil || w.c.odd || uint(target) >= uint(w.c.size) || w.freed.Load() {
+	if !w.plain(target) {
 		return w.flush("Win_flush", target, false)
 	}
 	if err := w.w.Flush(target); err != nil {
@@ -164,15 +190,40 @@ func (w *Win) Flush(target int) error {
 
 // FlushAll is Flush to all targets.
 func (w *Win) FlushAll() error {
+	if w.plain(0) {
+		if err := w.w.Flush(osc.AllTargets); err != nil {
+			return w.c.fail("Win_flush_all", err)
+		}
+		return nil
+	}
 	return w.call("Win_flush_all", Undefined, func() error { return w.w.Flush(osc.AllTargets) })
 }
 
 // FlushLocal completes all operations of this rank to the target here: their buffers may be used again.
-func (w *Win) FlushLocal(target int) error { return w.flush("Win_flush_local", target, true) }
+func (w *Win) FlushLocal(target int) error {
+	if !w.plain(target) {
+		return w.flush("Win_flush_local", target, true)
+	}
+	if err := w.w.FlushLocal(target); err != nil {
+		return w.c.fail("Win_flush_local", err)
+	}
+	return nil
+}
 
 // FlushLocalAll is FlushLocal to all targets.
 func (w *Win) FlushLocalAll() error {
+	if w.plain(0) {
+		if err := w.w.FlushLocal(osc.AllTargets); err != nil {
+			return w.c.fail("Win_flush_local_all", err)
+		}
+		return nil
+	}
 	return w.call("Win_flush_local_all", Undefined, func() error { return w.w.FlushLocal(osc.AllTargets) })
+}
+
+// plain tells that a call needs nothing but to be carried out: there is no interceptor, and the target is a rank. Closures of other calls are allocated.
+func (w *Win) plain(target int) bool {
+	return w != nil && !w.c.odd && uint(target) < uint(w.c.size) && !w.freed.Load()
 }
 
 func (w *Win) flush(op string, target int, local bool) error {

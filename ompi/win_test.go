@@ -19,6 +19,7 @@ func plainWindows(t *testing.T, n int, body func(w *ompi.Comm) error) {
 			job(t, n, body, ompi.WithComponent(p), ompi.WithParam("osc", p.name))
 		})
 	}
+	t.Run("chosen", func(t *testing.T) { job(t, n, body) })
 }
 
 func allOf(errs ...error) error {

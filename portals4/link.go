@@ -266,8 +266,8 @@ func (i *Interface) push() int {
 	return n
 }
 
-// plain notes an acknowledgement that says nothing but that all went as asked.
-func (i *Interface) plain(l *link, handle uint32) {
+// plain notes an acknowledgement that says nothing but that all went as asked. Soon: it goes at the end of this pass.
+func (i *Interface) plain(l *link, handle uint32, soon bool) {
 	if l.nacks == ackBatch {
 		i.sendAcks(l)
 	}
@@ -277,6 +277,7 @@ func (i *Interface) plain(l *link, handle uint32) {
 		l.acking, l.aged = true, false
 		i.acking = append(i.acking, l)
 	}
+	l.aged = l.aged || soon
 }
 
 // flushAcks sends the acknowledgements that no request has taken with it since the last pass.

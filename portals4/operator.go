@@ -16,12 +16,13 @@ const User AtomicOp = 64
 // swaps tells the operations of PtlSwap from those of PtlAtomic and PtlFetchAtomic.
 func swaps(op AtomicOp) bool { return op >= Swap && op != User }
 
-// OrderedSize is how many bytes a put or a get may have to be carried out at once when its request comes to the process, among its atomic operations and in their
-// order: the specification's max_waw_ordered_size and max_war_ordered_size, which depend on the NAL. It may be 0. The token is held.
-func (ni *NI) OrderedSize(p Process) uint64 {
+// OrderedSizes is how many bytes a put and a get may have to be carried out at once when their requests come to the process, among its atomic operations and in their
+// order: the specification's max_waw_ordered_size and max_war_ordered_size, which depend on the NAL. They may be 0. The token is held.
+func (ni *NI) OrderedSizes(p Process) (put, get uint64) {
 	rank, err := ni.route("PtlNIInit", p)
 	if err != nil || rank == ni.i.rank {
-		return maxAtomic
+		return maxAtomic, maxAtomic
 	}
-	return min(uint64(ni.i.to(rank).eager), maxAtomic)
+	put = min(uint64(ni.i.to(rank).eager), maxAtomic)
+	return put, min(put, scratchSize)
 }

@@ -27,11 +27,17 @@ func (i *Interface) reply(a *arrival) {
 			i.finish(a, OK, false)
 			return
 		}
-		k := i.keep(a)
-		k.kept = b
 		w0, w1 := r.words()
 		o := i.newOut(l, tagResponse, w0, w1)
 		o.HdrLen += uint8(len(r.appendTail(o.Hdr[btl.InlineHeader:btl.InlineHeader])))
+		if n <= scratchSize { // as it is now, whatever comes behind (NI.OrderedSizes)
+			o.copied(b)
+			i.send(o)
+			i.finish(a, OK, false)
+			return
+		}
+		k := i.keep(a)
+		k.kept = b
 		o.payload(b)
 		o.in = k
 		i.send(o)
@@ -74,7 +80,7 @@ func (i *Interface) respond(a *arrival, f FailType, data []byte) {
 	}
 	quiet := a.e != nil && a.e.options&AckDisable != 0 && f == OK && a.op != opGet && a.op < opFetch
 	if f == OK && !quiet && a.list == PriorityList && a.mlength == a.length && a.used == a.offset && (a.op == opPut || a.op == opAtomic) {
-		i.plain(l, a.handle)
+		i.plain(l, a.handle, a.e != nil && a.e.options&AckSoon != 0)
 		return
 	}
 	r := response{kind: respDone, fail: f, list: a.list, handle: a.handle, mlength: a.mlength, offset: a.used}

@@ -127,6 +127,7 @@ const (
 	MEManageLocal
 	MENoTruncate
 	MEMayAlign
+	AckSoon // ours: acknowledgements do not wait for a request to the initiator that would take them along
 	entryOptionsEnd
 )
 

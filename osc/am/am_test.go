@@ -384,12 +384,14 @@ func FuzzParse(f *testing.F) {
 	in := []int64{1, 2, 3}
 	sum, _ := elem.Of(core.Sum, datatype.Int64)
 	swap, _ := elem.Swap(datatype.Int64)
+	nothing, _ := elem.Of(core.NoOp, datatype.Int64)
 	for _, s := range []am.Spec{
 		{Kind: am.Put, Origin: buffer(in[:1]), Count: 1, Type: datatype.Int64},
 		{Kind: am.Put, Origin: buffer(in), Count: 1, Type: vec},
 		{Kind: am.Get, Count: 1, Type: vec},
 		{Kind: am.Accumulate, Code: sum, Origin: buffer(in), Count: 1, Type: vec},
-		{Kind: am.Fetch, Code: sum, Count: 3, Type: datatype.Int64},
+		{Kind: am.Fetch, Code: nothing, Count: 3, Type: datatype.Int64},
+		{Kind: am.Fetch, Code: sum, Origin: buffer(in), Count: 3, Type: datatype.Int64},
 		{Kind: am.Swap, Code: swap, Origin: buffer(in[:1]), Compare: buffer(in[1:2]), Count: 1, Type: datatype.Int64},
 	} {
 		var c am.Cutter

@@ -192,7 +192,7 @@ func (c *Command) dataSize(some bool) (int64, error) {
 	case Put:
 		return c.N, nil
 	case Accumulate, Fetch, Swap:
-		if !c.Code.Valid() || c.N%c.Code.Size() != 0 {
+		if !c.Code.Valid() || c.N%c.Code.Size() != 0 || c.Code.IsSwap() != (c.Kind == Swap) {
 			return 0, errForm
 		}
 		switch {
@@ -201,7 +201,10 @@ func (c *Command) dataSize(some bool) (int64, error) {
 				return 0, errForm
 			}
 			return 2 * c.N, nil
-		case c.Kind == Fetch && !some:
+		case c.Kind == Fetch && !some && c.N > 0:
+			if !c.Code.IsNoOp() {
+				return 0, errForm
+			}
 			return 0, nil
 		}
 		return c.N, nil

@@ -65,10 +65,11 @@ func (m *module) wayOf(acc *core.Op, t *datatype.Type) (*way, error) {
 	return w, nil
 }
 
-// inOrder is how many bytes a put or a get may have that takes its place among atomic operations; 0: it never does.
-func (is *issue) inOrder() int64 {
+// inOrder is how many bytes a put and a get may have that take their place among atomic operations; 0: they never do.
+func (is *issue) inOrder() (put, get int64) {
 	const whole = ^int64(15)
-	return min(is.m.atomic, int64(is.m.f.ni.OrderedSize(is.m.transfer.Target))) & whole
+	p, g := is.m.f.ni.OrderedSizes(is.m.transfer.Target)
+	return min(is.m.atomic, int64(p)) & whole, min(is.m.atomic, int64(g)) & whole
 }
 
 // accumulate begins an Accumulate.
@@ -78,7 +79,7 @@ func (is *issue) accumulate(op *osc.Op) error {
 	case nothing:
 		return nil
 	case replace:
-		if most := is.inOrder(); most > 0 {
+		if most, _ := is.inOrder(); most > 0 {
 			return is.putAll(op, most)
 		}
 	case byOperator:
@@ -105,7 +106,7 @@ func (is *issue) fetch(op *osc.Op) error {
 	w := is.m.chosen
 	switch w.how {
 	case nothing:
-		if most := is.inOrder(); most > 0 {
+		if _, most := is.inOrder(); op.High-op.Low <= most {
 			return is.getAll(op, most)
 		}
 		return is.fetchAll(op, &w, false)

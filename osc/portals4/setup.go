@@ -101,7 +101,7 @@ func (m *module) choose(able bool) (*p4.PT, error) {
 }
 
 // entryOptions are those of a window's entries.
-const entryOptions = p4.OpPut | p4.OpGet | p4.EventLinkDisable | p4.EventUnlinkDisable
+const entryOptions = p4.OpPut | p4.OpGet | p4.AckSoon | p4.EventLinkDisable | p4.EventUnlinkDisable
 
 // open gets what the window needs of the interface. The token is held.
 func (m *module) open() error {
