@@ -63,8 +63,10 @@ func (t *opTable) remove(o *operation) {
 
 // Issue implements osc.Module.
 func (m *module) Issue(op *osc.Op) (done bool, err error) {
-	if err := m.fault(); err != nil {
-		return false, err
+	if m.comm.Fault() != nil || m.broken != nil {
+		if err := m.faultWith(m.peer(op.Rank)); err != nil {
+			return false, err
+		}
 	}
 	var s am.Spec
 	if err := m.describe(op, &s); err != nil {
@@ -138,11 +140,13 @@ func resultOf(op *osc.Op) core.Buffer {
 // issueShort queues an operation.
 func (m *module) issueShort(op *osc.Op, s *am.Spec, c *am.Cutter, p *peer) error {
 	var o *operation
+	var id uint64
 	if s.Kind != am.Put && s.Kind != am.Accumulate {
 		o = m.ops.add()
 		o.p, o.req = p, op.Request
 		o.landing.Init(resultOf(op), op.Type, s.Code, c.Total(), s.Arch)
-		c.SetID(o.id())
+		id = o.id()
+		c.SetID(id)
 		p.pending++
 	}
 	for c.Left() > 0 {
@@ -158,11 +162,7 @@ func (m *module) issueShort(op *osc.Op, s *am.Spec, c *am.Cutter, p *peer) error
 			continue
 		}
 		if err := p.makeRoom(); err != nil {
-			if o != nil { // what of it has gone will find nobody
-				p.pending--
-				m.ops.remove(o)
-			}
-			return err
+			return m.giveUp(p, id, err)
 		}
 	}
 	switch {
@@ -174,6 +174,20 @@ func (m *module) issueShort(op *osc.Op, s *am.Spec, c *am.Cutter, p *peer) error
 		p.flush()
 	}
 	return nil
+}
+
+// giveUp ends an operation, called id if it has a result, that cannot be sent as a whole. What of it has gone will find nobody.
+func (m *module) giveUp(p *peer, id uint64, err error) error {
+	if id == 0 {
+		return err
+	}
+	o := m.ops.find(id, p)
+	if o == nil { // bury has been faster, and has told whoever has a request
+		return nil
+	}
+	p.pending--
+	m.ops.remove(o)
+	return err
 }
 
 // issueSelf carries an operation on this member's own memory out.

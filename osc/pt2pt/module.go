@@ -49,8 +49,7 @@ type module struct {
 	taken     []*packet // of them, those that are looked at
 	incoming  int       // long messages on their way into the memory
 
-	ring    []slot
-	head    int
+	rings   []ring
 	spare   *packet
 	sending int     // packets and long messages that the PML has
 	ended   *packet // of them, those that it has given back
@@ -86,7 +85,7 @@ func (f *factory) Enable(w *osc.Win) (osc.Module, error) {
 	m.engine.Lock()
 	defer m.engine.Unlock()
 	f.windows = append(f.windows, m)
-	m.openRing(f.opts.Receives)
+	m.openRings(f.opts.Receives)
 	return m, nil
 }
 
@@ -153,27 +152,16 @@ func (m *module) Free() error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
 	m.look()
-	m.closeRing()
+	m.closeRings()
 	m.f.forget(m)
 	return err
-}
-
-// fault is why the window does not work any more; nil while it does.
-func (m *module) fault() error {
-	if f := m.comm.Fault(); f != nil {
-		return f.Err
-	}
-	if m.broken != nil {
-		return m.broken
-	}
-	return nil
 }
 
 // Undo implements osc.Undoer.
 func (m *module) Undo() error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
-	m.closeRing()
+	m.closeRings()
 	m.f.forget(m)
 	return nil
 }

@@ -112,9 +112,9 @@ func (m *module) sent(h core.Handle) {
 	}
 }
 
-// note remembers that a message could not travel. A death is known by the communicator.
+// note remembers that a message could not travel. A death is known by the communicator, and may concern nobody else.
 func (m *module) note(err error) {
-	if err == nil || m.broken != nil {
+	if err == nil || m.broken != nil || m.w.Hints.Recover && core.ClassOf(err) == core.ErrProcFailed {
 		return
 	}
 	if e, ok := err.(*core.Error); ok {
@@ -131,8 +131,7 @@ func (k *packet) RequestDone(*core.Request) {
 	k.m.f.wake(k.m)
 }
 
-// slot is a receive that waits for packets. Those of one sender come into the slots in their order, round and round, and are looked at in that order, though a
-// later one may be complete before.
+// slot is a receive that waits for packets.
 type slot struct {
 	m    *module
 	buf  []byte
@@ -140,13 +139,35 @@ type slot struct {
 	done bool
 }
 
-// openRing posts the receives.
-func (m *module) openRing(n int) {
-	m.ring = make([]slot, n)
-	for i := range m.ring {
-		s := &m.ring[i]
+// ring is a list of receives. The packets of one sender come into its slots in their order, round and round, and are looked at in that order, though a later one
+// may be complete before.
+type ring struct {
+	slots []slot
+	head  int
+	ended bool // nothing comes any more
+}
+
+// openRings posts the receives: for packets of whoever, which ends with the first death; if others are to go on after that, for those of each.
+func (m *module) openRings(n int) {
+	if !m.w.Hints.Recover {
+		m.rings = make([]ring, 1)
+		m.rings[0].open(m, n, core.AnySource)
+		return
+	}
+	m.rings = make([]ring, m.comm.Size())
+	for rank := range m.rings {
+		if rank != m.me {
+			m.rings[rank].open(m, n, rank)
+		}
+	}
+}
+
+func (g *ring) open(m *module, n, source int) {
+	g.slots = make([]slot, n)
+	for i := range g.slots {
+		s := &g.slots[i]
 		s.m, s.buf = m, make([]byte, m.size)
-		s.r = m.f.pml.RecvInitHeld(&m.comm.P2P, bytesOf(unsafe.Pointer(&s.buf[0]), int64(m.size)), core.AnySource, tagPacket)
+		s.r = m.f.pml.RecvInitHeld(&m.comm.P2P, bytesOf(unsafe.Pointer(&s.buf[0]), int64(m.size)), source, tagPacket)
 		s.r.Hook = s
 		s.start()
 	}
@@ -165,10 +186,17 @@ func (s *slot) RequestDone(*core.Request) {
 	s.m.f.wake(s.m)
 }
 
-// closeRing takes the receives back. One that has matched is waited for.
-func (m *module) closeRing() {
-	for i := range m.ring {
-		s := &m.ring[i]
+// closeRings takes the receives back. One that has matched is waited for.
+func (m *module) closeRings() {
+	for i := range m.rings {
+		m.rings[i].close(m)
+	}
+	m.rings = nil
+}
+
+func (g *ring) close(m *module) {
+	for i := range g.slots {
+		s := &g.slots[i]
 		s.r.Hook = nil
 		if h := s.r.Handle(); h.Active() {
 			if !s.r.Done() {
@@ -179,7 +207,6 @@ func (m *module) closeRing() {
 		}
 		s.r.Handle().Abandon()
 	}
-	m.ring = nil
 }
 
 // look deals with everything that has come or ended, and wakes who waited for it. It gives the number of things done.
@@ -198,21 +225,32 @@ func (m *module) look() (n int) {
 		l.over()
 		n++
 	}
-	for len(m.ring) > 0 && m.ring[m.head].done {
-		s := &m.ring[m.head]
+	for i := range m.rings {
+		n += m.rings[i].look(m)
+	}
+	if m.comm.Fault() != nil {
+		m.bury()
+	}
+	m.review()
+	return n
+}
+
+// look takes the packets that have come into a ring.
+func (g *ring) look(m *module) (n int) {
+	for !g.ended && len(g.slots) > 0 && g.slots[g.head].done {
+		s := &g.slots[g.head]
 		st, _ := s.r.Handle().Take()
 		if st.Err != nil || st.Cancelled {
 			m.note(st.Err)
-			s.done = false // and is not posted again
+			g.ended = true
 			break
 		}
 		m.receive(st.Source, s.buf[:st.Bytes()])
-		if m.head++; m.head == len(m.ring) {
-			m.head = 0
+		if g.head++; g.head == len(g.slots) {
+			g.head = 0
 		}
 		s.start()
 		n++
 	}
-	m.review()
 	return n
 }

@@ -117,10 +117,10 @@ func (p *peer) await() error {
 func (m *module) Lock(t osc.LockType, target int, assert osc.Assert) error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
-	if err := m.fault(); err != nil {
+	p := m.peer(target)
+	if err := m.faultWith(p); err != nil {
 		return err
 	}
-	p := m.peer(target)
 	if err := m.settleLocks(); err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (m *module) Unlock(target int) error {
 func (m *module) LockAll(assert osc.Assert) error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
-	if err := m.fault(); err != nil {
+	if err := m.faultWith(m.peer(m.me)); err != nil {
 		return err
 	}
 	m.all, m.free = true, assert&osc.ModeNoCheck != 0

@@ -52,11 +52,11 @@ func (m *module) satisfied(w *waiter) bool {
 }
 
 // wait returns when the reason does not hold any more, or a member has died. The token is held, and may be given away meanwhile.
-func (m *module) wait(what waiter) error {
+func (m *module) wait(what waiter) (err error) {
 	if m.satisfied(&what) {
 		return nil
 	}
-	if err := m.fault(); err != nil {
+	if err := m.faultWith(what.p); err != nil {
 		return err
 	}
 	w := m.waiters
@@ -69,14 +69,13 @@ func (m *module) wait(what waiter) error {
 	w.kind, w.p, w.k, w.n, w.next = what.kind, what.p, what.k, what.n, nil
 	m.waits = append(m.waits, w)
 	m.engine.WaitLocked(&w.Completion)
-	ok := m.satisfied(w)
+	if !m.satisfied(w) {
+		err = m.faultWith(w.p)
+	}
 	w.p, w.k = nil, nil
 	w.next = m.waiters
 	m.waiters = w
-	if ok {
-		return nil
-	}
-	return m.fault()
+	return err
 }
 
 // review wakes those who need not wait any more.
@@ -84,10 +83,9 @@ func (m *module) review() {
 	if len(m.waits) == 0 {
 		return
 	}
-	bad := m.fault() != nil
 	rest := m.waits[:0]
 	for _, w := range m.waits {
-		if m.satisfied(w) || bad {
+		if m.satisfied(w) || m.faultWith(w.p) != nil {
 			m.engine.Complete(&w.Completion)
 		} else {
 			rest = append(rest, w)
