@@ -26,6 +26,7 @@ var roles = map[string]func(world *ompi.Comm) error{
 	"requests":           requestsRank,
 	"requests-failed":    requestsFailedRank,
 	"creations-death":    creationsDeathRank,
+	"window-death":       windowDeathRank,
 	"collectives-failed": collectivesFailedRank,
 	"flood":              floodRank,
 	"deep":               deepRank,

@@ -177,7 +177,7 @@ func TestWindowCreationArguments(t *testing.T) {
 	})
 }
 
-func errOf2[T any](_ T, err error) error        { return err }
+func errOf2[T any](_ T, err error) error         { return err }
 func errOf3[T, S any](_ T, _ S, err error) error { return err }
 
 // TestWindowEpochErrors: illegal calls name what is open.
@@ -209,7 +209,7 @@ func TestWindowEpochErrors(t *testing.T) {
 			win.Start(g, 0), names(awaited(win.Rput(one, ompi.At(0, 0))), "need a lock"), names(win.Flush(1), "no lock"),
 			names(win.Lock(ompi.LockShared, 1, 0), "an access epoch for ranks 0, 1 (Win_start)"), win.Complete(), win.Wait(),
 			win.Fence(0), win.Lock(ompi.LockShared, 1, 0), names(win.Put(one, ompi.At(0, 0)), "a lock of rank 1 (Win_lock)"), names(win.Lock(ompi.LockShared, 1, 0), "locked already"),
-			win.Unlock(1), c.Barrier(), win.Fence(0), win.Put(one, ompi.At(1, 0)), names(win.LockAll(0), "Win_fence"), names(win.Free(), "Win_fence"),
+			win.Unlock(1), c.Barrier(), win.Fence(0), win.Put(one, ompi.At(1, int64(c.Rank()))), names(win.LockAll(0), "Win_fence"), names(win.Free(), "Win_fence"),
 			win.Fence(ompi.ModeNoSucceed), names(win.Get(one, ompi.At(1, 0)), "open: nothing"),
 		); err != nil {
 			return err
@@ -304,7 +304,7 @@ func TestWindowAttributes(t *testing.T) {
 		if err := awaited(win.Rput(ompi.Slice(mem), ompi.At(0, 0))); err == nil || strings.Count(err.Error(), "handled") != 1 {
 			return fmt.Errorf("handler of a request: %w", err)
 		}
-		return allOf(win.Fence(0), win.Put(ompi.Slice([]int32{1}), ompi.At(1, 0)), win.Fence(0), win.Free())
+		return allOf(win.Fence(0), win.Put(ompi.Slice([]int32{1}), ompi.At(1, int64(c.Rank()))), win.Fence(ompi.ModeNoSucceed), win.Free())
 	}, ompi.WithInterceptor(intercept))
 	want := "Win_allocate Win_free Win_unlock_all Rput Wait Win_fence Put Win_fence Win_free"
 	if got := strings.Join(seen, " "); !strings.HasPrefix(got, want) {

@@ -227,7 +227,7 @@ func (m *plainModule) do(op *osc.Op) error {
 
 func (m *plainModule) Flush(target int) error {
 	list := m.waiting
-	m.waiting = nil
+	m.waiting = m.waiting[:0]
 	var first error
 	for i := range list {
 		if target != osc.AllTargets && list[i].Rank != target {

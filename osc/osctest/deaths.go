@@ -26,6 +26,9 @@ func deathCases() []suite {
 // testDeaths runs each in a job of its own: the launcher lets the living go on, nobody hangs, and no process is left.
 func testDeaths(t *testing.T, cfg Config) {
 	for _, s := range deathCases() {
+		if s.name == "HolderDiesRecovered" && cfg.NoRecovery {
+			continue
+		}
 		for _, f := range cfg.Flavors {
 			if f == CreateMem && raceEnabled {
 				continue

@@ -35,6 +35,8 @@ type Config struct {
 	Seeds int
 	// NoDeaths leaves out the cases in which processes die, which are for Processes only.
 	NoDeaths bool
+	// NoRecovery tells that the component does not honour the info key ompi_lock_recovery: after a death its windows fail.
+	NoRecovery bool
 	// Only are the names of the cases to run; nil: all.
 	Only []string
 	// Options are those of jobs of goroutine ranks, beside Params.

@@ -22,7 +22,7 @@
 // They are split so that no piece is larger than one atomic operation of the interface or, while their order matters, than what it keeps in order; pieces end
 // between elements (accumulate.go). REPLACE is a put, and a get with NO_OP a get, as long as the interface carries those out in order, else a
 // swap and a fetching operation that changes nothing. What the interface cannot combine, the pairs of MAXLOC and MINLOC, is got, combined and put back under a lock of the
-// target's (locked.go), or is an operation that its entry's Operator gives a meaning (osc_portals4_loc=engine; operator.go), which needs one message instead of four and
+// target's (locked.go), or is an operation that its entry's Operator gives a meaning (osc_portals4_loc=engine; module.Operate), which needs one message instead of four and
 // an order.
 //
 // # Synchronization

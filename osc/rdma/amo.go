@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"errors"
+	"time"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"
@@ -122,12 +123,22 @@ func (m *module) onWord(t *target, a btl.Atomics, mem btl.MemHandle, off, n int6
 			err = x.err
 		}
 		old := loadWord(unsafe.Pointer(&x.value), n)
-		if gone := t.gone(m); err != nil && gone != nil {
-			err = gone
+		if err != nil && !errors.Is(err, btl.ErrNotSupported) {
+			err = m.verdict(t, err)
 		}
 		m.freeXfer(x)
 		return old, err
 	}
+}
+
+// verdict finds out whether an error is a target's death, of which the BTL may know before this instance does.
+func (m *module) verdict(t *target, err error) error {
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); m.pause() {
+		if gone := t.gone(m); gone != nil {
+			return gone
+		}
+	}
+	return err
 }
 
 func loadWord(p unsafe.Pointer, n int64) uint64 {

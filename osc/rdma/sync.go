@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 
+	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/osc"
 )
 
@@ -16,9 +17,13 @@ func (m *module) Start(group []int, assert osc.Assert) error {
 // Complete implements osc.Module.
 func (m *module) Complete() error { return m.sync.Complete() }
 
-// Post implements osc.Module.
+// Post implements osc.Module. That somebody has died whom the window is opened to is for Wait to tell.
 func (m *module) Post(group []int, assert osc.Assert) error {
-	return m.sync.Post(group, assert&osc.ModeNoCheck != 0)
+	err := m.sync.Post(group, assert&osc.ModeNoCheck != 0)
+	if core.ClassOf(err) == core.ErrProcFailed {
+		return nil
+	}
+	return err
 }
 
 // Wait implements osc.Module.

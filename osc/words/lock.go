@@ -1,6 +1,10 @@
 package words
 
-import "github.com/ompi-go/ompi-go/core"
+import (
+	"errors"
+
+	"github.com/ompi-go/ompi-go/core"
+)
 
 // A LockWord.
 //
@@ -96,7 +100,7 @@ func (s *Sync) slow(target int, value uint64) error {
 		s.queued = first
 	}
 	if err == nil {
-		err = s.ask(target, value, &waits, first)
+		err = s.ask(target, value, &waits, first, 0)
 	}
 	if err != nil && waits {
 		_, _ = s.words.FetchAdd(target, LockWord, lessWaiter)
@@ -108,8 +112,12 @@ func (s *Sync) slow(target int, value uint64) error {
 	return err
 }
 
-// ask asks again and again until the lock is granted.
-func (s *Sync) ask(target int, value uint64, waits *bool, first bool) error {
+// errBusy is for who asks only so often.
+var errBusy = errors.New("the lock was not free")
+
+// ask asks again and again until the lock is granted, at most limit times if that is not 0: then errBusy. waits tells whether this member is among the waiters, first that of
+// those who share it is the next.
+func (s *Sync) ask(target int, value uint64, waits *bool, first bool, limit int) error {
 	v, err := s.words.CompareSwap(target, LockWord, 0, 0)
 	pause := 1
 	for tries := 0; err == nil; tries++ {
@@ -155,6 +163,9 @@ func (s *Sync) ask(target int, value uint64, waits *bool, first bool) error {
 				*waits = false
 				return err
 			}
+		}
+		if limit > 0 && tries >= limit {
+			return errBusy
 		}
 		s.pause(pause)
 		pause = min(2*pause, maxPause)
@@ -209,40 +220,27 @@ func (s *Sync) unlock(h held) error {
 	return err
 }
 
-// LockAll takes the locks of all members, shared. Nobody is waited for while any of them is held, but for one: who holds one exclusively may wait for another.
+// fewRounds is how often LockAll tries to have all locks without waiting for one while it holds another.
+const fewRounds = 4
+
+// LockAll takes the locks of all members, shared. Who holds one of them exclusively may wait for another, so that nobody can be waited for without end while any is held:
+// all are given back, and taken up again from the one that was not free. Where many want them that may never succeed, and then each is asked for a while, longer every time.
 func (s *Sync) LockAll(noCheck bool) error {
 	s.engine.Lock()
 	defer s.engine.Unlock()
 	if noCheck {
 		return nil
 	}
-	base := len(s.locks)
-	n := s.comm.Size()
-	for first := 0; ; {
-		busy := -1
-		for i := range n {
-			target := first + i
-			if target >= n {
-				target -= n
-			}
-			got, err := true, error(nil)
-			if i == 0 && base < len(s.locks) {
-				continue // waited for
-			}
-			if got, err = s.try(target, sharedOne); err != nil {
-				s.back(base)
-				return err
-			}
-			if !got {
-				busy = target
-				break
-			}
-			s.locks = append(s.locks, held{target, sharedOne})
-		}
-		if busy < 0 {
+	base, first := len(s.locks), 0
+	for round := 0; ; round++ {
+		busy, err := s.most(base, first, max(0, round-fewRounds))
+		if err == nil && busy < 0 {
 			return nil
 		}
-		if err := s.back(base); err != nil {
+		if e := s.back(base); err == nil {
+			err = e
+		}
+		if err != nil {
 			return err
 		}
 		if err := s.slow(busy, sharedOne); err != nil {
@@ -251,6 +249,48 @@ func (s *Sync) LockAll(noCheck bool) error {
 		s.locks = append(s.locks, held{busy, sharedOne})
 		first = busy
 	}
+}
+
+// most takes the locks of all members, beginning with first, which is held already if any is, up to one that is not free; -1: all were. With patience above 0 it asks for a while.
+func (s *Sync) most(base, first, patience int) (busy int, err error) {
+	n := s.comm.Size()
+	for i := len(s.locks) - base; i < n; i++ {
+		target := first + i
+		if target >= n {
+			target -= n
+		}
+		got, err := s.try(target, sharedOne)
+		if err == nil && !got && patience > 0 {
+			got, err = s.insist(target, patience)
+		}
+		if err != nil {
+			return -1, err
+		}
+		if !got {
+			return target, nil
+		}
+		s.locks = append(s.locks, held{target, sharedOne})
+	}
+	return -1, nil
+}
+
+// insist asks for a lock to share as one whose turn it is, for a while.
+func (s *Sync) insist(target, patience int) (bool, error) {
+	waits := true
+	if _, err := s.words.FetchAdd(target, LockWord, waiter); err != nil {
+		return false, err
+	}
+	err := s.ask(target, sharedOne, &waits, true, patience*maxPause)
+	if err == nil {
+		return true, nil
+	}
+	if _, e := s.words.FetchAdd(target, LockWord, lessWaiter); e != nil {
+		return false, e
+	}
+	if err == errBusy {
+		err = nil
+	}
+	return false, err
 }
 
 // back gives back all locks but the first n.

@@ -81,7 +81,7 @@ func (f figures) verdict(b *strings.Builder) {
 		x, ok1 := at(rows, series, size)
 		y, ok2 := at(rows, against, of)
 		if ok1 && ok2 && y.Value > 0 {
-			fmt.Fprintf(b, "- %s: %.4g against %.4g, %.2f times\n", what, x.Value, y.Value, x.Value/y.Value)
+			fmt.Fprintf(b, "- %s: %s against %s, %.2f times\n", what, digits(x.Value), digits(y.Value), x.Value/y.Value)
 		}
 	}
 	say("latency of 8 bytes, put (less the epoch) against send/receive", f.latency, putEpoch, 8, sendReceive, 8)

@@ -58,7 +58,7 @@ func table(b *strings.Builder, first string, names []string, rows []report.Row) 
 		fmt.Fprintf(b, "| %d |", size)
 		for _, name := range names {
 			if r, ok := at(rows, name, size); ok {
-				fmt.Fprintf(b, " %.4g |", r.Value)
+				fmt.Fprintf(b, " %s |", digits(r.Value))
 			} else {
 				fmt.Fprint(b, " |")
 			}
@@ -66,6 +66,19 @@ func table(b *strings.Builder, first string, names []string, rows []report.Row) 
 		fmt.Fprintln(b)
 	}
 	fmt.Fprintln(b)
+}
+
+// digits writes a value with about four digits.
+func digits(v float64) string {
+	switch {
+	case v >= 1000 || v <= -1000:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 100 || v <= -100:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 10 || v <= -10:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
 }
 
 // reason gives an error's text without the command that it begins with: why a component does not take part.
