@@ -134,11 +134,12 @@ func (m *module) Detach(base unsafe.Pointer) error {
 	return err
 }
 
-// Sync implements osc.Module: who changes the memory holds the token.
+// Sync implements osc.Module. Who changes the memory holds the token, and what has come meanwhile is carried out.
 func (m *module) Sync() error {
 	m.engine.Lock()
-	m.engine.Unlock() //nolint:staticcheck // between the two is what others did before
-	return nil
+	defer m.engine.Unlock()
+	m.engine.TryPoll()
+	return m.faultWith(m.peer(m.me))
 }
 
 // Free implements osc.Module.
