@@ -48,20 +48,20 @@ func testAllocations(r *rank) {
 		r.barrier()
 		if r.me == 1 {
 			for _, c := range calls {
-				for range 200 {
+				for range 100 {
 					c.f()
 				}
 				ok(failure)
-				allocs := testing.AllocsPerRun(100, c.f)
+				allocs := testing.AllocsPerRun(20, c.f)
 				ok(failure)
 				that(allocs == 0, "%v: %s: %v allocations", w.flavor, c.name, allocs)
 			}
 			locks := func() { keep(w.Lock(ompi.LockExclusive, 0, 0)); keep(w.Put(one, at)); keep(w.Unlock(0)) }
 			ok(w.UnlockAll())
-			for range 200 {
+			for range 100 {
 				locks()
 			}
-			allocs := testing.AllocsPerRun(100, locks)
+			allocs := testing.AllocsPerRun(20, locks)
 			ok(failure)
 			that(allocs == 0, "%v: Lock, Put, Unlock: %v allocations", w.flavor, allocs)
 		} else {
