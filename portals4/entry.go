@@ -15,6 +15,7 @@ type entry struct {
 	pt      *PT // nil: in the pool
 	list    List
 	linked  bool // in its list
+	plain   bool // of the priority list: see quick.go
 	auto    bool // it was taken out because it was used up, and its AUTO_UNLINK is to come
 	local   bool // MEManageLocal
 	freeing bool // its AUTO_FREE is to come
@@ -151,7 +152,7 @@ func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32
 	p.used++
 	pt.entries++
 	e.pt, e.mem, e.ct, e.uid, e.options = pt, newMemory(start, iov), ct, uid, o
-	e.local, e.minFree, e.cursor, e.auto, e.freeing, e.owes = false, 0, 0, false, false, 0
+	e.local, e.minFree, e.cursor, e.auto, e.freeing, e.owes, e.plain = false, 0, 0, false, false, 0, false
 	if ct != nil {
 		ct.users++
 	}
@@ -170,6 +171,7 @@ func (pt *PT) link(e *entry, list List, userPtr any) Entry {
 			return h
 		}
 		pt.priority.Append(&e.Entry)
+		e.plain = e.isPlain()
 	}
 	e.linked = true
 	if pt.eq != nil && e.options&EventLinkDisable == 0 {

@@ -1,10 +1,10 @@
 package portals4
 
 import (
-	"slices"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ompi-go/ompi-go/btl"

@@ -106,6 +106,8 @@ func (ep *endpoint) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointer, 
 			*(*uint64)(unsafe.Add(slot, 24)) = *(*uint64)(data)
 		case 4:
 			*(*uint32)(unsafe.Add(slot, 24)) = *(*uint32)(data)
+		case 16:
+			*(*[2]uint64)(unsafe.Add(slot, 24)) = *(*[2]uint64)(data)
 		default:
 			copy(unsafe.Slice((*byte)(unsafe.Add(slot, 24)), n), unsafe.Slice((*byte)(data), n))
 		}
