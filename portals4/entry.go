@@ -124,11 +124,11 @@ func (pt *PT) check(op string, start []byte, iov [][]byte, ct *CT, o EntryOption
 
 // pattern is what d takes.
 func (pt *PT) pattern(p *match.Pattern, d *ME) {
-	*p = match.Pattern{Bits: d.MatchBits, Ignore: d.IgnoreBits}
+	p.Bits, p.Ignore, p.NoTruncate, p.Local, p.Room = d.MatchBits, d.IgnoreBits, false, false, 0
 	if pt.ni.logical() {
-		p.Src.A, p.AnyA, p.AnyB = d.MatchID.Rank, d.MatchID.Rank == AnyRank, true
+		p.Src.A, p.Src.B, p.AnyA, p.AnyB = d.MatchID.Rank, 0, d.MatchID.Rank == AnyRank, true
 	} else {
-		p.Src = match.Source{A: d.MatchID.NID, B: d.MatchID.PID}
+		p.Src.A, p.Src.B = d.MatchID.NID, d.MatchID.PID
 		p.AnyA, p.AnyB = d.MatchID.NID == AnyNID, d.MatchID.PID == AnyPID
 	}
 }
@@ -151,7 +151,12 @@ func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32
 	}
 	p.used++
 	pt.entries++
-	e.pt, e.mem, e.ct, e.uid, e.options = pt, newMemory(start, iov), ct, uid, o
+	e.pt, e.ct, e.uid, e.options = pt, ct, uid, o
+	if iov == nil {
+		e.mem.base, e.mem.size = start, uint64(len(start))
+	} else {
+		e.mem = newMemory(start, iov)
+	}
 	e.local, e.minFree, e.cursor, e.auto, e.freeing, e.owes, e.plain = false, 0, 0, false, false, 0, false
 	if ct != nil {
 		ct.users++
