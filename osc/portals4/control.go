@@ -14,6 +14,8 @@ import (
 const (
 	sizeWord = words.PostWords + iota
 	unitWord
+	numberWord // where its memory can be mapped, see direct; 0: nowhere
+	addressWord
 	cellCount
 )
 
