@@ -37,7 +37,7 @@ type peer struct {
 	got     uint64 // acknowledgements up to wanted, up to got have come
 	pending int    // operations whose result or memory is not the program's again
 	packets int64  // sent in the fence epoch
-	fetched bool  // a long get has gone to it since it was locked: the lock is given back when the data has left, which it tells
+	fetched bool   // a long get has gone to it since it was locked: the lock is given back when the data has left, which it tells
 	failure error
 
 	// As target of it.
