@@ -47,7 +47,7 @@ type module struct {
 	arrived   int64     // packets of the fence epoch
 	early     []*packet // have come from members that have completed a fence before this one
 	taken     []*packet // of them, those that are looked at
-	incoming  int       // long messages on their way into the memory
+	moving    int       // long messages on their way into the memory or out of it
 
 	rings   []ring
 	spare   *packet
