@@ -100,6 +100,9 @@ func (pt *PT) checkME(op string, d *ME, list List) error {
 	if d.Space != nil && (d.Start != nil || d.Iovec != nil || d.Options&MEManageLocal != 0 || list != PriorityList) {
 		return bad(op, "an entry of a space has no other memory, does not choose offsets, and is in the priority list")
 	}
+	if d.Operator != nil && (d.Options&(UseOnce|MEManageLocal) != 0 || list != PriorityList) {
+		return bad(op, "an entry with an operator, which may refuse, is not used up, and is in the priority list")
+	}
 	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
 }
 
@@ -115,6 +118,9 @@ func (pt *PT) checkLE(op string, d *LE, list List) error {
 	}
 	if d.Space != nil && (d.Start != nil || d.Iovec != nil || list != PriorityList) {
 		return bad(op, "an entry of a space has no other memory, and is in the priority list")
+	}
+	if d.Operator != nil && (d.Options&(UseOnce|MEManageLocal) != 0 || list != PriorityList) {
+		return bad(op, "an entry with an operator, which may refuse, is not used up, and is in the priority list")
 	}
 	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
 }
