@@ -35,9 +35,12 @@ func (d *direct) Mapped(rank int) unsafe.Pointer {
 	if rank == m.comm.MyRank {
 		return m.w.Memory.Base()
 	}
-	k, t := m.ask(rank, numberWord)
+	k, t, err := m.ask(rank, numberWord)
+	if err != nil {
+		return nil
+	}
 	t.Mem = bytes(unsafe.Pointer(&k.word), 16)
-	err := m.answer(k, m.all.full.Get(t))
+	err = m.answer(k, m.all.full.Get(t))
 	number, address := k.word[0], k.word[1]
 	m.done(k)
 	if err != nil || number == 0 || number>>32 != 0 {
