@@ -168,7 +168,9 @@ func (s *Sync) ask(target int, value uint64, waits *bool, first bool, limit int)
 			return errBusy
 		}
 		s.pause(pause)
-		pause = min(2*pause, maxPause)
+		if !s.cfg.Near {
+			pause = min(2*pause, maxPause)
+		}
 		if err = s.fatal(); err == nil {
 			v, err = s.words.CompareSwap(target, LockWord, 0, 0)
 		}
