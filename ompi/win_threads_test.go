@@ -1,6 +1,7 @@
 package ompi_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -72,6 +73,59 @@ func TestWindowThreads(t *testing.T) {
 			}
 			return nil
 		})
+	})
+}
+
+// TestWindowThreadsOfManyLocks: each goroutine of a rank has the lock of a target of its own, which it takes and gives back while the others operate. Elements
+// are aligned or not, of one byte to eight.
+func TestWindowThreadsOfManyLocks(t *testing.T) {
+	const n, rounds, each = 3, 30, 5
+	plainWindows(t, n, func(c *ompi.Comm) error {
+		win, mem, err := ompi.WinAllocate[byte](c, 64)
+		if err != nil {
+			return err
+		}
+		err = threads(n, func(to int) error {
+			long, was, small, before := []int64{1}, []int64{0}, []int8{1}, []int8{0}
+			l, lw, s, sw := ompi.Slice(long), ompi.Slice(was), ompi.Slice(small), ompi.Slice(before)
+			for range rounds {
+				if err := win.Lock(ompi.LockShared, to, 0); err != nil {
+					return err
+				}
+				for range each {
+					if err := allOf(win.FetchAndOp(l, lw, ompi.At(to, 8), ompi.Sum), win.FetchAndOp(l, lw, ompi.At(to, 27), ompi.Sum),
+						win.FetchAndOp(s, sw, ompi.At(to, 41), ompi.Sum), win.Accumulate(s, ompi.At(to, 42), ompi.Sum)); err != nil {
+						return err
+					}
+				}
+				// A word of one's own, by compare-and-swap.
+				if err := allOf(win.FetchAndOp(ompi.Buffer{}, lw, ompi.At(to, 48), ompi.NoOp), win.Flush(to)); err != nil {
+					return err
+				}
+				for {
+					old := was[0]
+					next := []int64{old + 1}
+					if err := allOf(win.CompareAndSwap(ompi.Slice(next), ompi.Value(&old), lw, ompi.At(to, 48)), win.Flush(to)); err != nil {
+						return err
+					}
+					if was[0] == old {
+						break
+					}
+				}
+				if err := win.Unlock(to); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := allOf(err, c.Barrier()); err != nil {
+			return err
+		}
+		at := func(i int) int64 { return int64(binary.NativeEndian.Uint64(mem[i:])) }
+		if all := int64(n * rounds * each); at(8) != all || at(27) != all || mem[41] != byte(all&0xff) || mem[42] != byte(all&0xff) || at(48) != n*rounds {
+			return fmt.Errorf("memory %v; %d operations each, and %d swaps", mem, all, n*rounds)
+		}
+		return win.Free()
 	})
 }
 

@@ -105,13 +105,16 @@ func (w *Win) enable(list []Opened, say func(key, message string)) error {
 	return w.refused(reasons, cause)
 }
 
-// undo lets go of the module and the memory of a window that does not come into being.
+// undo lets go of a module that does not get the window, and of the memory that it made. The program's memory stays, for the next one.
 func (w *Win) undo(m Module) error {
 	var errs []error
 	if u, ok := m.(Undoer); ok && m != nil {
 		errs = append(errs, u.Undo())
 	}
-	return errors.Join(append(errs, w.dropMemory())...)
+	if w.Flavor != Create {
+		errs = append(errs, w.dropMemory())
+	}
+	return errors.Join(errs...)
 }
 
 // refused is the error of a window that no component makes.

@@ -196,6 +196,22 @@ func TestBestComponentThatWorksEverywhere(t *testing.T) {
 	}
 }
 
+// TestNextComponentGetsTheMemory: a window of the program's memory has it still when another component takes over.
+func TestNextComponentGetsTheMemory(t *testing.T) {
+	log := &logbook{}
+	best := &fake{name: "best", priority: 90, fails: map[int]error{1: errors.New("no room")}, log: log}
+	good := &fake{name: "good", priority: 50, log: log}
+	mem := make([]int64, 16)
+	wins, errs := windows(2, []osc.Opened{{Name: "best", Factory: best}, {Name: "good", Factory: good}}, &logbook{}, func(_ int, s *osc.Spec) {
+		s.Flavor, s.Memory = osc.Create, core.NewRegion(core.RegionHeap, unsafe.Pointer(&mem[0]), 128, nil)
+	})
+	for me, w := range wins {
+		if errs[me] != nil || w.Component() != "good" || w.Memory == nil || w.Memory.Base() != unsafe.Pointer(&mem[0]) {
+			t.Errorf("rank %d: %v, %+v", me, errs[me], w)
+		}
+	}
+}
+
 // TestMembersAgreeOnHints: where they differ, the weaker promise holds.
 func TestMembersAgreeOnHints(t *testing.T) {
 	set := func(kv ...string) *core.Info {

@@ -167,6 +167,9 @@ func (w *Win) Unlock(rank int) error {
 	err = w.module.Unlock(rank)
 	w.Engine.Lock()
 	w.epochs.endUnlock(rank)
+	if !w.epochs.passive() { // no target is left that anything could be under way to
+		w.settle(err)
+	}
 	w.Engine.Unlock()
 	return err
 }

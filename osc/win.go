@@ -85,7 +85,7 @@ func New(list []Opened, say func(key, message string), spec Spec) (*Win, error) 
 		return nil, errors.Join(err, w.dropMemory())
 	}
 	if err = w.spread(); err != nil {
-		return nil, errors.Join(err, w.undo(w.module))
+		return nil, errors.Join(err, w.undo(w.module), w.dropMemory())
 	}
 	w.mapper, _ = w.module.(Mapper)
 	w.atomic, _ = w.module.(Atomic)

@@ -136,13 +136,13 @@ func (s *Sync) ask(target int, value uint64, waits *bool, first bool, limit int)
 			}
 		case value != sharedOne:
 			if ok = readers(v) == 0; !ok {
-				err = s.anyDeath()
+				err = s.sharerDied(tries)
 			}
 		case first, *waits && readers(v) == 0:
 			ok = true
 		default:
 			if ok = waiters(v) == 0; !ok && readers(v) != 0 {
-				err = s.anyDeath()
+				err = s.sharerDied(tries)
 			}
 		}
 		if err != nil {
@@ -168,7 +168,9 @@ func (s *Sync) ask(target int, value uint64, waits *bool, first bool, limit int)
 			return errBusy
 		}
 		s.pause(pause)
-		pause = min(2*pause, maxPause)
+		if !s.cfg.Near {
+			pause = min(2*pause, maxPause)
+		}
 		if err = s.fatal(); err == nil {
 			v, err = s.words.CompareSwap(target, LockWord, 0, 0)
 		}
@@ -190,6 +192,15 @@ func (s *Sync) holderDied(v uint64) (bool, error) {
 		return true, nil
 	}
 	return false, s.comm.DeathOf(p)
+}
+
+// sharerDied tells of a death where a lock is shared: who is dead may be among those who do, and nobody can tell. Where locks are recovered those who live
+// are given time to give it back.
+func (s *Sync) sharerDied(tries int) error {
+	if s.cfg.Recover && tries < patience {
+		return nil
+	}
+	return s.anyDeath()
 }
 
 // Unlock completes all operations to target, at both ends, and gives its lock back.

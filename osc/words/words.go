@@ -40,6 +40,7 @@ type Words interface {
 // Config is what a component chooses.
 type Config struct {
 	MCS     bool                   // who waits for a lock stands in a queue instead of asking again and again
+	Near    bool                   // words are memory at hand, so that who waits for another's may look as often as he likes
 	Flush   func(target int) error // osc.Module's, with the token held; AllTargets is -1
 	Recover bool                   // osc.Hints.Recover: an exclusive lock whose holder has died is given to the next
 }

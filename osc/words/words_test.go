@@ -443,6 +443,30 @@ func TestDeadHolder(t *testing.T) {
 	})
 }
 
+// Where locks are recovered, somebody else's death is no reason not to wait for a sharer who lives.
+func TestLivingSharer(t *testing.T) {
+	ways(t, func(t *testing.T, cfg Config, silent bool) {
+		cfg.Recover = true
+		w := newWorld(t, 3, cfg, silent)
+		if err := w.members[1].sync.Lock(false, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		w.die(2)
+		w.run(func(m *member) error {
+			switch m.rank {
+			case 0:
+				return errors.Join(m.sync.Lock(true, 0, false), m.sync.Unlock(0))
+			case 1:
+				for waiters(atomic.LoadUint64(&w.words[0][LockWord])) == 0 {
+					runtime.Gosched()
+				}
+				return m.sync.Unlock(0)
+			}
+			return nil
+		})
+	})
+}
+
 // A death in the queue does not keep those behind it from the lock.
 func TestDeathInQueue(t *testing.T) {
 	const n = 4
