@@ -189,10 +189,11 @@ func deathInFence(r *rank) {
 	v := int64(r.me)
 	ok(w.Put(ompi.Value(&v), w.at(0, int64(8*r.me))))
 	ok(w.Fence(0))
-	r.barrier()
 	if r.me == victim {
+		r.tellOthers() // who is in a barrier yet would hear of the death there
 		die()
 	}
+	r.hear()
 	failed(w.Fence(0), "a fence that one does not come to")
 	survive()
 }
@@ -200,13 +201,17 @@ func deathInFence(r *rank) {
 // deathInExposure: Start, Complete and Wait end when the other side is dead.
 func deathInExposure(r *rank) {
 	w := r.window(r.cfg.Flavors[0], 64, 8)
-	r.barrier()
 	if r.me == victim {
+		r.tellOthers() // who is in a barrier yet would hear of the death there
 		die()
 	}
+	r.hear()
 	if r.me == 0 {
-		ok(w.Post(r.group(victim), 0))
-		failed(w.Wait(), "an exposure to who has died")
+		err := w.Post(r.group(victim), 0)
+		if err == nil {
+			err = w.Wait()
+		}
+		failed(err, "an exposure to who has died")
 		survive()
 	}
 	err := w.Start(r.group(victim), 0)
