@@ -37,11 +37,14 @@ type Config struct {
 	NoDeaths bool
 	// NoRecovery tells that the component does not honour the info key ompi_lock_recovery: after a death its windows fail.
 	NoRecovery bool
-	// Only are the names of the cases to run; nil: all.
+	// Only are the names of the cases to run, and Deaths; nil: all.
 	Only []string
 	// Options are those of jobs of goroutine ranks, beside Params.
 	Options []ompi.Option `json:"-"`
 }
+
+// Deaths is the name of all cases in which processes die (Config.Only).
+const Deaths = "Deaths"
 
 // Flavor is a kind of window, and of the memory in it.
 type Flavor int
@@ -127,7 +130,7 @@ func Run(t *testing.T, cfg Config) {
 			t.Run(s.name, func(t *testing.T) { goroutines(t, &cfg, n, s) })
 		}
 	}
-	if cfg.Processes && !cfg.NoDeaths && cfg.Only == nil {
+	if cfg.Processes && !cfg.NoDeaths && (cfg.Only == nil || slices.Contains(cfg.Only, Deaths)) {
 		testDeaths(t, cfg)
 	}
 }

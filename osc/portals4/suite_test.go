@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceProcesses(t *testing.T) {
-	osctest.Run(t, osctest.Config{Params: paramsOf(variants[0]), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}, Only: few})
+	osctest.Run(t, osctest.Config{Params: paramsOf(variants[0]), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}, Only: append(few[:len(few):len(few)], osctest.Deaths)})
 }
 
 func paramsOf(v variant) map[string]string {
