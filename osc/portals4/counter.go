@@ -115,9 +115,12 @@ func (m *module) room(c *counter) error {
 
 // Flush implements osc.Module.
 func (m *module) Flush(target int) error {
-	if m.all.look() == 0 && len(m.few) == 0 { // programs wait by flushing, too
+	if m.resting() { // programs wait by flushing, too
 		if m.idleFlushes++; m.idleFlushes%pollFlushes == 0 {
 			m.engine.TryPoll()
+			m.engine.Unlock()
+			m.engine.Yield()
+			m.engine.Lock()
 		}
 	}
 	if target == osc.AllTargets {
@@ -141,6 +144,16 @@ func (m *module) Flush(target int) error {
 		return nil
 	}
 	return m.report(target)
+}
+
+// resting reports whether nothing is under way.
+func (m *module) resting() bool {
+	for i := range m.few {
+		if m.few[i].look() > 0 {
+			return false
+		}
+	}
+	return m.all.look() == 0
 }
 
 // pollFlushes is how many flushes without anything to do there are to one that makes progress.
