@@ -56,3 +56,29 @@ func TestDeathInOneEpoch(t *testing.T) {
 		}
 	}
 }
+
+// TestCompleteAfterDeath: what completes an exposure epoch that a death has ended does not complete the next.
+func TestCompleteAfterDeath(t *testing.T) {
+	m, procs := members(4)
+	a := &m.active
+	a.posted = []int{1, 2, 3}
+	a.came(3, saysComplete)
+	procs[1].Fail(core.NewError(core.ErrProcFailed, "a test"))
+	m.comm.SetFault(&core.Fault{Err: core.NewError(core.ErrProcFailed, "a test")})
+	if over, err := m.exposed(); !over || err == nil {
+		t.Fatalf("exposed: %v, %v, want the death", over, err)
+	}
+	a.posted = []int{2, 3}
+	for _, c := range []struct {
+		from int
+		over bool
+	}{{3, false}, {2, false}, {2, true}} {
+		a.came(c.from, saysComplete)
+		if over, err := m.exposed(); over != c.over || err != nil {
+			t.Errorf("after a complete of %d: %v, %v, want %v", c.from, over, err, c.over)
+		}
+	}
+	if a.completes.Load() != 0 || len(a.from) != 0 || len(a.owed) != 0 {
+		t.Errorf("left over: %d completes of %v, %v owe one", a.completes.Load(), a.from, a.owed)
+	}
+}
