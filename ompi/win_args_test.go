@@ -38,6 +38,7 @@ func TestWindowArguments(t *testing.T) {
 			return err
 		}
 		half := ompi.Slice([]int32{1, 2})
+		pair := ompi.Slice([]ompi.Loc[float64]{{}}).Type() // 12 bytes in 16
 		user := ompi.NewOp(true, func(in, inout []int64) {})
 		for _, tc := range []struct {
 			what  string
@@ -68,6 +69,9 @@ func TestWindowArguments(t *testing.T) {
 			{"operation not for type", ompi.ErrOp, win.Accumulate(f, ompi.At(1, 0), ompi.BAnd)},
 			{"operation of pairs", ompi.ErrOp, win.GetAccumulate(one, ompi.Slice([]int64{0}), ompi.At(1, 0), ompi.MaxLoc)},
 			{"mixed elements", ompi.ErrType, win.Accumulate(one, ompi.Target{Rank: 1, Count: 1, Type: mixed}, ompi.Replace)},
+			{"no-op that fetches nothing", ompi.ErrOp, win.Accumulate(one, ompi.At(1, 0), ompi.NoOp)},
+			{"pairs from bytes", ompi.ErrType, win.Accumulate(ompi.Slice(make([]byte, 24)), ompi.Target{Rank: 1, Count: 2, Type: pair}, ompi.MaxLoc)},
+			{"pairs into bytes", ompi.ErrType, win.GetAccumulate(ompi.Buffer{}, ompi.Slice(make([]byte, 24)), ompi.Target{Rank: 1, Count: 2, Type: pair}, ompi.NoOp)},
 			{"result too small", ompi.ErrType, win.GetAccumulate(two, ompi.Slice([]int64{0}), ompi.Target{Rank: 1, Count: 2, Type: datatype.Int64}, ompi.Sum)},
 			{"two elements", ompi.ErrCount, win.FetchAndOp(two, ompi.Slice([]int64{0, 0}), ompi.At(1, 0), ompi.Sum)},
 			{"derived element", ompi.ErrType, win.FetchAndOp(one, ompi.Slice([]int64{0}), ompi.Target{Rank: 1, Disp: 1, Count: 1, Type: back}, ompi.Sum)},

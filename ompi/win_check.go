@@ -71,6 +71,9 @@ func checkSides(origin, compare, result Buffer, kind osc.OpKind, op *Op, t osc.A
 		if err := op.CheckAccumulate(t.Type); err != nil {
 			return err
 		}
+		if op == NoOp && kind == osc.Accumulate {
+			return core.NewError(ErrOp, "MPI_NO_OP is for operations that fetch")
+		}
 		if _, ok := t.Type.Homogeneous(); !ok && t.Type.Elements() > 0 && core.MaxLoc.CheckAccumulate(t.Type) != nil {
 			return core.NewError(ErrType, "the target's type has elements of different kinds; accumulates take one predefined type")
 		}
@@ -82,6 +85,15 @@ func checkSides(origin, compare, result Buffer, kind osc.OpKind, op *Op, t osc.A
 	}
 	if kind == osc.GetAccumulate || kind == osc.CompareAndSwap {
 		if err := fits("result", result, t); err != nil {
+			return err
+		}
+	}
+	switch op {
+	case MaxLoc, MinLoc, Replace, NoOp:
+		if err := pairs("origin", origin, t); err != nil {
+			return err
+		}
+		if err := pairs("result", result, t); err != nil {
 			return err
 		}
 	}
@@ -112,6 +124,15 @@ func fits(which string, b Buffer, t osc.At) error {
 		return core.NewError(ErrType, "the %s buffer has elements of %v, the target of %v", which, mine, theirs)
 	}
 	return noNil(which, b)
+}
+
+// pairs compares a buffer with pairs at the target, which are taken from where Loc has its parts: the buffer has them there, too.
+func pairs(which string, b Buffer, t osc.At) error {
+	k := core.PairKind(t.Type)
+	if k == datatype.KindNone || b.Bytes() == 0 || b.Type() == t.Type || core.PairKind(b.Type()) == k || b.Type().Contiguous() && t.Type.Contiguous() {
+		return nil
+	}
+	return core.NewError(ErrType, "the target has pairs of a value and an index, the %s buffer has none", which)
 }
 
 // opaque takes the two names of single bytes for one.

@@ -44,23 +44,51 @@ func (w *Win) Get(origin Buffer, at Target) error {
 // Accumulate combines origin into the target's window by op, a predefined operation, Replace included; each element changes as a whole, whoever else
 // accumulates to it (MPI-3.1 §11.3.4). All elements are of one predefined type.
 func (w *Win) Accumulate(origin Buffer, at Target, op *Op) error {
+	if op != NoOp && w.small(origin, at) && w.w.ShortAccumulate(origin, Buffer{}, here(origin, at), op) {
+		return nil
+	}
 	return w.operate("Accumulate", osc.Accumulate, origin, Buffer{}, Buffer{}, at, op)
 }
 
 // GetAccumulate is Accumulate that gives in result what was there before. With NoOp nothing changes, and origin is not looked at.
 func (w *Win) GetAccumulate(origin, result Buffer, at Target, op *Op) error {
+	if w.small(result, at) && (op == NoOp || origin.Plain()) && w.w.ShortAccumulate(origin, result, here(result, at), op) {
+		return nil
+	}
 	return w.operate("Get_accumulate", osc.GetAccumulate, origin, Buffer{}, result, at, op)
 }
 
 // FetchAndOp is GetAccumulate of one element of a predefined type, or a pair.
 func (w *Win) FetchAndOp(origin, result Buffer, at Target, op *Op) error {
+	if w.small(result, at) && result.Count() == 1 && (op == NoOp || origin.Plain()) && w.w.ShortAccumulate(origin, result, here(result, at), op) {
+		return nil
+	}
 	return w.operate("Fetch_and_op", osc.GetAccumulate, origin, Buffer{}, result, at, op)
 }
 
 // CompareAndSwap puts the element origin into the target's window if compare is there; result gets what was there. The element is an integer, a bool or a
 // byte.
 func (w *Win) CompareAndSwap(origin, compare, result Buffer, at Target) error {
+	if w.small(result, at) && result.Count() == 1 && swappable(result.Type().Kind()) && one(origin, result) && one(compare, result) &&
+		w.w.ShortSwap(origin, compare, result, here(result, at)) {
+		return nil
+	}
 	return w.operate("Compare_and_swap", osc.CompareAndSwap, origin, compare, result, at, nil)
+}
+
+// small tells operations with nothing to be completed or looked into: they may have a short way.
+func (w *Win) small(local Buffer, at Target) bool {
+	return w != nil && !w.c.odd && local.Plain() && uint(at.Rank) < uint(w.c.size) && at.Type == nil && at.Count == 0 && local.Addr() != nil && !w.freed.Load()
+}
+
+// here is the target of a small operation.
+func here(local Buffer, at Target) osc.At {
+	return osc.At{Rank: at.Rank, Disp: at.Disp, Count: local.Count(), Type: local.Type()}
+}
+
+// one tells a buffer of an element of the same type.
+func one(b, other Buffer) bool {
+	return b.Plain() && b.Count() == 1 && b.Type() == other.Type() && b.Addr() != nil
 }
 
 // Rput is Put with a request that tells when origin may be changed again (MPI-3.1 §11.3.5). Operations with requests need a lock. The request must be

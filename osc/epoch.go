@@ -171,11 +171,11 @@ func (e *epochs) free() *core.Error {
 		return e.wrong(AllTargets, "an epoch is open")
 	}
 	e.shut()
-	e.access, e.accessIn, e.exposeIn = accessNone, callFree, callFree
+	e.accessIn, e.exposeIn = callFree, callFree
 	return nil
 }
 
-// stay takes back free.
+// stay takes back free: what may follow a fence still may.
 func (e *epochs) stay() { e.accessIn, e.exposeIn = "", "" }
 
 // beginFence: a fence ends the epochs of the one before, and no others may be open.
@@ -239,6 +239,9 @@ func (e *epochs) endStart(ok bool) {
 	e.accessIn = ""
 	if ok {
 		e.access = accessStart
+		if len(e.start) == 1 {
+			e.admit(e.start[0])
+		}
 	} else {
 		e.start = nil
 	}
@@ -331,6 +334,7 @@ func (e *epochs) endLock(rank int, ok bool) {
 	i, _ := e.find(rank)
 	if ok {
 		e.locks[i].in = ""
+		e.admit(rank)
 	} else {
 		e.unlocked(i)
 	}
@@ -381,6 +385,7 @@ func (e *epochs) endLockAll(ok bool) {
 	e.accessIn = ""
 	if ok {
 		e.access = accessLockAll
+		e.admit(AllTargets)
 	}
 	e.settle()
 }

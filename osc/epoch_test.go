@@ -127,7 +127,6 @@ func (m *model) step(t *rapid.T, e *epochs) {
 				t.Fatal("something is legal while the window is freed")
 			}
 			e.stay()
-			m.fence = false
 		}
 	}
 	if legal != (err == nil) {

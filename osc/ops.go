@@ -13,9 +13,14 @@ type At struct {
 	Type  *datatype.Type
 }
 
+// alike reports whether origin has the elements that the target has, in one piece.
+func alike(origin *core.Buffer, at *At) bool {
+	return origin.Type() == at.Type && origin.Count() == at.Count
+}
+
 // Put writes origin to the target.
 func (w *Win) Put(origin core.Buffer, at At) error {
-	if mem, n := w.short(&origin, &at); mem != nil {
+	if mem, n := w.short(&at); mem != nil && alike(&origin, &at) {
 		move(mem, origin.Addr(), n)
 		return nil
 	}
@@ -24,7 +29,7 @@ func (w *Win) Put(origin core.Buffer, at At) error {
 
 // Get reads from the target.
 func (w *Win) Get(origin core.Buffer, at At) error {
-	if mem, n := w.short(&origin, &at); mem != nil {
+	if mem, n := w.short(&at); mem != nil && alike(&origin, &at) {
 		move(origin.Addr(), mem, n)
 		return nil
 	}

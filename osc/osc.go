@@ -171,6 +171,17 @@ type Mapper interface {
 	Mapped(rank int) unsafe.Pointer
 }
 
+// Atomic is a Mapper whose accumulates are no more than atomic instructions on the memory that it names, in all members, so that Win does small ones
+// without the token, beside those of Issue. Any goroutine calls it.
+type Atomic interface {
+	Mapper
+	// Accumulate does n elements of t, a predefined type, at mem, and puts into old, unless that is nil, what was there; acc may be any operation, and the
+	// operand is nil for core.NoOp. false: they need more than instructions, or acc is not defined on them, and nothing was done.
+	Accumulate(mem, operand, old unsafe.Pointer, n int64, t *datatype.Type, acc *core.Op) bool
+	// CompareSwap is a compare-and-swap of one element.
+	CompareSwap(mem, compare, value, old unsafe.Pointer, t *datatype.Type) bool
+}
+
 // Extenter is a module that finds out by itself how large the window is at a target and what its displacement unit is, when members differ: nothing that
 // grows with their number is kept. The token is held, and may be given away meanwhile. Of other modules' windows Win keeps a table.
 type Extenter interface {

@@ -8,12 +8,14 @@ import (
 	"github.com/ompi-go/ompi-go/datatype"
 )
 
-// The short way of Put, Get and Flush on memory of the target that is mapped here (Mapper): without the token and without the module.
+// The short way of small operations and Flush on memory of the target that is mapped here (Mapper, Atomic): without the token.
 
 // mapping is a target's memory as it is mapped here.
 type mapping struct {
 	base  unsafe.Pointer // nil: it is not, or nobody has asked. Atomic; changed with the token, once
-	asked bool           // guarded by the token
+	size  int64          // in bytes, for the short way; written before base
+	unit  int64
+	asked bool // guarded by the token
 }
 
 // shortMost is the largest Put and Get of the short way, in bytes; what is larger need not hurry past the module, which may know better.
@@ -21,29 +23,51 @@ const shortMost = 512
 
 // short gives the target's memory for an operation of predefined elements on it, and their size in bytes, when everything allows that the caller moves
 // them itself; nil when the long way must look.
-func (w *Win) short(origin *core.Buffer, at *At) (mem unsafe.Pointer, n uintptr) {
+func (w *Win) short(at *At) (mem unsafe.Pointer, n uintptr) {
 	t := at.Type
-	if uint(at.Rank) >= uint(len(w.mapped)) || t != origin.Type() || at.Count != origin.Count() || uint64(at.Count)-1 >= shortMost || t.Kind() == datatype.KindNone {
+	if uint(at.Rank) >= uint(len(w.mapped)) || uint64(at.Count)-1 >= shortMost || t.Kind() == datatype.KindNone {
 		return nil, 0
 	}
-	base := atomic.LoadPointer(&w.mapped[at.Rank].base)
+	m := &w.mapped[at.Rank]
+	base := atomic.LoadPointer(&m.base)
 	if base == nil || !w.epochs.lets(at.Rank) || w.Comm.Fault() != nil {
 		return nil, 0
 	}
-	size, unit := w.layout.size, w.layout.unit
-	if w.layout.table != nil {
-		size, unit = w.layout.table[2*at.Rank], w.layout.table[2*at.Rank+1]
-	}
 	n = uintptr(at.Count * t.Size())
-	// Windows are smaller than 2^61 bytes, so that nothing here overflows once the displacement is known to be smaller than that.
-	if n > shortMost || uint64(at.Disp) > uint64(size) || unit > unitMost || uint64(at.Disp)*uint64(unit)+uint64(n) > uint64(size) {
+	// What is mapped has fewer than 2^48 bytes, so that nothing here overflows once the displacement is known to be smaller than that.
+	if n > shortMost || uint64(at.Disp) > uint64(m.size) || uint64(at.Disp)*uint64(m.unit)+uint64(n) > uint64(m.size) {
 		return nil, 0
 	}
-	return unsafe.Add(base, at.Disp*unit), n
+	return unsafe.Add(base, at.Disp*m.unit), n
 }
 
 // unitMost is the largest displacement unit of the short way.
 const unitMost = 1 << 10
+
+// ShortAccumulate does an accumulate of predefined elements, which is atomic and complete, and puts into result what was there, unless that is the zero
+// Buffer. false: nothing was done, and the long way must look. Any goroutine may call it.
+func (w *Win) ShortAccumulate(origin, result core.Buffer, at At, acc *core.Op) bool {
+	if w.atomic == nil {
+		return false
+	}
+	var operand unsafe.Pointer
+	if acc != core.NoOp {
+		if operand = origin.Addr(); operand == nil || origin.Type() != at.Type || origin.Count() != at.Count {
+			return false
+		}
+	}
+	mem, _ := w.short(&at)
+	return mem != nil && w.atomic.Accumulate(mem, operand, result.Addr(), at.Count, at.Type, acc)
+}
+
+// ShortSwap is a compare-and-swap in the same way. The buffers are of one element of at.Type.
+func (w *Win) ShortSwap(origin, compare, result core.Buffer, at At) bool {
+	if w.atomic == nil {
+		return false
+	}
+	mem, _ := w.short(&at)
+	return mem != nil && w.atomic.CompareSwap(mem, compare.Addr(), origin.Addr(), result.Addr(), at.Type)
+}
 
 // move copies n bytes.
 func move(to, from unsafe.Pointer, n uintptr) {
@@ -61,8 +85,14 @@ func (w *Win) localOf(op *Op) unsafe.Pointer {
 	}
 	m := &w.mapped[op.Rank]
 	if !m.asked {
-		m.asked = true
-		atomic.StorePointer(&m.base, w.mapper.Mapped(op.Rank))
+		base := w.mapper.Mapped(op.Rank)
+		if size, unit, err := w.extent(op.Rank); err == nil && !m.asked {
+			m.asked = true
+			if m.unit = unit; unit <= unitMost {
+				m.size = size
+			}
+			atomic.StorePointer(&m.base, base)
+		}
 	}
 	if m.base == nil {
 		return nil

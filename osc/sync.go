@@ -219,14 +219,17 @@ func (w *Win) flush(rank int, local bool) error {
 	}
 	e := w.Engine
 	e.Lock()
-	defer e.Unlock()
 	if err := w.epochs.flush(rank); err != nil {
+		e.Unlock()
 		return err
 	}
 	if w.mapper != nil && w.complete == w.issued && w.Comm.Fault() == nil {
 		e.TryPoll()
+		e.Unlock()
+		e.Yield() // who waits by flushing waits for somebody who may need the core
 		return nil
 	}
+	defer e.Unlock()
 	if local {
 		return w.module.FlushLocal(rank)
 	}

@@ -32,6 +32,7 @@ type Win struct {
 	layout    layout
 	epochs    epochs // guarded by the token, as is all below
 	mapper    Mapper // nil: the module is none
+	atomic    Atomic // likewise
 	mapped    []mapping
 	issued    uint64 // operations that were not done at once, and how many of them are known to be complete at their targets
 	complete  uint64
@@ -87,6 +88,7 @@ func New(list []Opened, say func(key, message string), spec Spec) (*Win, error) 
 		return nil, errors.Join(err, w.undo(w.module))
 	}
 	w.mapper, _ = w.module.(Mapper)
+	w.atomic, _ = w.module.(Atomic)
 	if w.mapper != nil {
 		w.mapped = make([]mapping, w.Comm.Size())
 	}

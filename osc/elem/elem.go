@@ -163,6 +163,12 @@ func pairSize(k datatype.Kind, s int64) int64 {
 	return (core.PairIndex(k) + 4 + align - 1) &^ (align - 1)
 }
 
+// Instructions reports whether elements at mem, change by instructions alone, so that Apply, Fetch and CompareSwap need no Locks.
+func (c Code) Instructions(mem unsafe.Pointer) bool {
+	size := c.Size()
+	return size <= 8 && !c.Pair() && uintptr(mem)&uintptr(size-1) == 0
+}
+
 // Apply does mem[i] = operand[i] op mem[i] for n elements. The operand is not changed and does not overlap mem; it need not be aligned. The code is Valid and not of Swap.
 func (c Code) Apply(mem, operand unsafe.Pointer, n int64, l *Locks) {
 	c.change(mem, operand, nil, n, l)

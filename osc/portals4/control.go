@@ -14,6 +14,8 @@ import (
 const (
 	sizeWord = words.PostWords + iota
 	unitWord
+	numberWord // where its memory can be mapped, see direct; 0: nowhere
+	addressWord
 	cellCount
 )
 
@@ -40,7 +42,7 @@ func (m *module) ask(target, word int) (*call, *p4.Transfer, error) {
 func (m *module) answer(k *call, err error) error {
 	if err != nil {
 		m.all.issued--
-		m.putCall(k)
+		k.left = 0
 		return core.NewError(core.ErrIntern, "the interface refuses an operation on words of control: %w", err)
 	}
 	return m.await(k)

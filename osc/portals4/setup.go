@@ -45,6 +45,9 @@ func (f *factory) Enable(w *osc.Win) (osc.Module, error) {
 		return nil, core.NewError(core.ErrNoMem, "a window over Portals: %w", err)
 	}
 	f.modules = append(f.modules, m)
+	if f.canMap(w) {
+		return &direct{module: m}, nil
+	}
 	return m, nil
 }
 
@@ -113,6 +116,7 @@ func (m *module) open() error {
 	m.atomic = f.maxAtomic[order]
 	m.cells = make([]uint64, cellCount)
 	m.cells[sizeWord], m.cells[unitWord] = uint64(w.Size), uint64(w.Unit)
+	m.publish()
 	if f.opts.Flush == "target" {
 		m.few = make([]counter, f.opts.Targets)
 	}

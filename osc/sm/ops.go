@@ -86,6 +86,26 @@ func (m *module) Issue(op *osc.Op) (done bool, err error) {
 	return true, m.carryOut(op, op.Local)
 }
 
+// Accumulate implements osc.Atomic.
+func (m *module) Accumulate(mem, operand, old unsafe.Pointer, n int64, t *datatype.Type, acc *core.Op) bool {
+	c, ok := elem.Of(acc, t)
+	if !ok || !c.Instructions(mem) {
+		return false
+	}
+	c.Fetch(mem, operand, old, n, nil)
+	return true
+}
+
+// CompareSwap implements osc.Atomic.
+func (m *module) CompareSwap(mem, compare, value, old unsafe.Pointer, t *datatype.Type) bool {
+	c, ok := elem.Swap(t)
+	if !ok || !c.Instructions(mem) {
+		return false
+	}
+	c.CompareSwap(mem, compare, value, old, nil)
+	return true
+}
+
 // carryOut does op on memory at mem, where the target's first element begins.
 func (m *module) carryOut(op *osc.Op, mem unsafe.Pointer) error {
 	switch op.Kind {
