@@ -41,6 +41,9 @@ type Config struct {
 	Options []ompi.Option `json:"-"`
 }
 
+// Deaths is the name of all cases in which processes die (Config.Only).
+const Deaths = "Deaths"
+
 // Flavor is a kind of window, and of the memory in it.
 type Flavor int
 
@@ -70,9 +73,6 @@ type suite struct {
 }
 
 const anyFlavor = Flavor(-1)
-
-// Deaths is the name of the cases in which processes die.
-const Deaths = "Deaths"
 
 func cases() []suite {
 	return slices.Concat(basicCases(), programCases(), operationCases(), atomicCases(), lockCases(), fenceCases(), pscwCases(), requestCases(), errorCases(),

@@ -1,6 +1,7 @@
 package portals4
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/ompi-go/ompi-go/core"
@@ -15,7 +16,8 @@ const (
 )
 
 // active is the synchronisation of active targets. Who has posted is told by the event of its put; those who are early are kept until the Start that
-// they are for. Completes need only be counted: a member that has completed cannot do so again before it has been posted to again.
+// they are for. Completes are counted: a member that has completed cannot do so again before it has been posted to again. Who has is needed when an exposure epoch ends by a
+// death, so that the completes of the living, which come later, are not taken for those of the next one.
 type active struct {
 	early     map[int]int      // by rank in the job: posts that no Start has seen
 	awaited   map[int]struct{} // members that a Start waits for
@@ -23,6 +25,8 @@ type active struct {
 	started   []int            // group of the access epoch
 	posted    []int            // group of the exposure epoch
 	completes atomic.Int64     // completes that no Wait has seen
+	from      []int            // whose they are, by rank in the job
+	owed      []int            // members whose next complete belongs to an epoch that is over
 	noStart   atomic.Bool      // what a Start waits for will not come: a member has died, or all is over
 	noWait    atomic.Bool      // likewise of a Wait
 }
@@ -41,6 +45,11 @@ func (a *active) came(jobRank int, says uint64) {
 		}
 		a.early[jobRank]++
 	case saysComplete:
+		if k := slices.Index(a.owed, jobRank); k >= 0 {
+			a.owed = slices.Delete(a.owed, k, k+1)
+			return
+		}
+		a.from = append(a.from, jobRank)
 		a.completes.Add(1)
 	}
 }
@@ -204,9 +213,16 @@ func (m *module) exposed() (over bool, err error) {
 	switch n := int64(len(a.posted)); {
 	case a.completes.Load() >= n:
 		a.completes.Add(-n)
+		a.from = a.from[:copy(a.from, a.from[n:])]
 	case m.deathIn(a.posted) != nil:
 		err = m.deathIn(a.posted)
+		for _, r := range a.posted {
+			if p := m.comm.Procs[r]; p.Failed() == nil && !slices.Contains(a.from, p.Rank) {
+				a.owed = append(a.owed, p.Rank)
+			}
+		}
 		a.completes.Store(0)
+		a.from = a.from[:0]
 	default:
 		return false, nil
 	}

@@ -15,7 +15,10 @@ type counter struct {
 	issued uint64       // operations begun
 	ended  uint64       // at least so many have ended
 	proc   *core.Proc   // of a counter of one target: who it is
-	users  int          // operations that are being begun: they may wait for room with nothing under way
+	// quiets changes when nothing is under way: all that was begun before has ended. Who begins operations leaves it time for that while somebody waits.
+	quiets   uint64
+	flushing int
+	users    int // operations that are being begun: they may wait for room with nothing under way
 	// failures are those among ended, failed as many as are known.
 	failures, failed uint64
 }
@@ -53,6 +56,9 @@ func (c *counter) free() bool {
 func (c *counter) look() uint64 {
 	v, _ := c.ct.Get() // it is not freed before the window
 	c.ended, c.failures = v.Success+v.Failure, v.Failure
+	if c.issued == c.ended {
+		c.quiets++
+	}
 	return c.issued - c.ended
 }
 
@@ -68,13 +74,15 @@ func (m *module) counterOf(p *core.Proc) (*counter, any) {
 	return &m.all, p
 }
 
-// quiesce waits until nothing of c is under way, and what has failed is known.
+// quiesce waits until nothing of c is under way that was when it was called, and what has failed is known.
 func (m *module) quiesce(c *counter) error {
-	for c.look() > 0 {
+	for quiets := c.quiets; c.look() > 0 && c.quiets == quiets; {
 		if err := m.hopeless(); err != nil {
 			return err
 		}
+		c.flushing++
 		_, _ = c.ct.Wait(c.issued) // an interrupted wait looks again
+		c.flushing--
 	}
 	if c.failures != c.failed { // counted inside a call of a NAL, perhaps: then the listener has yet to hear
 		c.failed = c.failures
@@ -83,26 +91,36 @@ func (m *module) quiesce(c *counter) error {
 	return nil
 }
 
-// room waits until c takes another operation: queues hold the events of so many, and peers should not have to keep more.
+// room waits until c takes another operation: queues hold the events of so many, and peers should not have to keep more. Who flushes goes first.
 func (m *module) room(c *counter) error {
 	most := uint64(m.f.opts.MaxPending)
-	if c.issued-c.ended < most {
-		return nil
-	}
-	for c.look() >= most {
+	for c.issued-c.ended >= most || c.flushing > 0 {
+		n, until := c.look(), c.issued
+		if n == 0 {
+			return nil
+		}
+		if c.flushing == 0 {
+			if n < most {
+				return nil
+			}
+			until -= most / 2
+		}
 		if err := m.hopeless(); err != nil {
 			return err
 		}
-		_, _ = c.ct.Wait(c.issued - most/2)
+		_, _ = c.ct.Wait(until)
 	}
 	return nil
 }
 
 // Flush implements osc.Module.
 func (m *module) Flush(target int) error {
-	if m.all.look() == 0 && len(m.few) == 0 { // programs wait by flushing, too
+	if m.resting() { // programs wait by flushing, too
 		if m.idleFlushes++; m.idleFlushes%pollFlushes == 0 {
 			m.engine.TryPoll()
+			m.engine.Unlock()
+			m.engine.Yield()
+			m.engine.Lock()
 		}
 	}
 	if target == osc.AllTargets {
@@ -126,6 +144,16 @@ func (m *module) Flush(target int) error {
 		return nil
 	}
 	return m.report(target)
+}
+
+// resting reports whether nothing is under way.
+func (m *module) resting() bool {
+	for i := range m.few {
+		if m.few[i].look() > 0 {
+			return false
+		}
+	}
+	return m.all.look() == 0
 }
 
 // pollFlushes is how many flushes without anything to do there are to one that makes progress.

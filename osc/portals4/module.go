@@ -88,7 +88,7 @@ func (m *module) aim(p *core.Proc) {
 // next prepares the transfer of a piece: others may have used it while this one waited.
 func (is *issue) next(mem []byte, off int64) (*p4.Transfer, error) {
 	m := is.m
-	if is.c.issued-is.c.ended >= uint64(m.f.opts.MaxPending) {
+	if is.c.issued-is.c.ended >= uint64(m.f.opts.MaxPending) || is.c.flushing > 0 {
 		to := m.transfer.Target
 		if err := m.room(is.c); err != nil {
 			return nil, err

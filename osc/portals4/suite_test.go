@@ -26,8 +26,9 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceProcesses(t *testing.T) {
-	osctest.Run(t, osctest.Config{Params: paramsOf(variants[0]), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}, Only: few})
-	osctest.Run(t, osctest.Config{Params: paramsOf(variant{params: []string{"osc_portals4_direct", "false"}}), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate}, Only: few, NoDeaths: true})
+	flavors := []osctest.Flavor{osctest.Allocate, osctest.Dynamic}
+	osctest.Run(t, osctest.Config{Params: paramsOf(variants[0]), Processes: true, Flavors: flavors, Only: append(few[:len(few):len(few)], osctest.Deaths)})
+	osctest.Run(t, osctest.Config{Params: paramsOf(variant{params: []string{"osc_portals4_direct", "false"}}), Processes: true, Flavors: flavors[:1], Only: append(few[:len(few):len(few)], osctest.Deaths)})
 }
 
 func paramsOf(v variant) map[string]string {
