@@ -256,7 +256,11 @@ func (w *Win) Free() error {
 		}
 		w.freed.Store(true)
 		err := w.w.Free()
-		return errors.Join(err, w.c.letGo())
+		left := w.c.letGo()
+		if err != nil && core.ClassOf(left) == ErrProcFailed {
+			return err // the same death again
+		}
+		return errors.Join(err, left)
 	})
 }
 

@@ -123,7 +123,11 @@ func (w *Win) Stay() {
 func (w *Win) Free() error {
 	// Nobody's operations are under way when all have come.
 	first := w.Coll.Barrier.Barrier()
-	return errors.Join(first, w.module.Free(), w.segments.drop(), w.dropMemory())
+	own := w.module.Free()
+	if first != nil && core.ClassOf(own) == core.ErrProcFailed {
+		own = nil // the same death again
+	}
+	return errors.Join(first, own, w.segments.drop(), w.dropMemory())
 }
 
 // Drop lets go of the memory of a window that was never freed, when its component has been closed.

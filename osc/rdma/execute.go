@@ -7,6 +7,8 @@ import (
 	"github.com/ompi-go/ompi-go/osc/am"
 )
 
+var errFreed = errors.New("it has freed the window, since a member has died")
+
 var errNotThere = errors.New("the memory is not in the window; in a dynamic one it must lie in one piece that is attached there")
 
 // execute carries out a command, and answers with its reply.

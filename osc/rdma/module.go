@@ -97,6 +97,7 @@ func (m *module) release() error {
 	defer m.f.engine.Unlock()
 	var errs []error
 	if m.parts {
+		m.f.mourn(m)
 		m.f.leave(m)
 		m.deregister()
 		m.parts = false

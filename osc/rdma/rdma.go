@@ -76,9 +76,10 @@ type factory struct {
 	ages    []uint32  // of the windows that an index has had
 	queue   outQueue
 	calls   callPool
-	answers *parcel // free ones
-	strange uint64  // messages that made no sense
-	listed  []byte  // the command that is carried out, if it lists runs
+	answers *parcel            // free ones
+	strange uint64             // messages that made no sense
+	listed  []byte             // the command that is carried out, if it lists runs
+	bereft  map[int]*core.Proc // by rank of the job: members of windows that were freed after a death
 }
 
 // Query implements osc.Factory. All members have the same parameters, and are asked about what they have in common.

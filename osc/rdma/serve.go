@@ -37,6 +37,10 @@ func (r *requestHandler) Receive(peer int, hdr, payload []byte) {
 		return
 	}
 	m := f.find(h.index, h.age)
+	if m == nil && f.bereft[peer] != nil {
+		f.decline(f.bereft[peer], &h)
+		return
+	}
 	if m == nil || int64(h.rank) >= int64(m.w.Comm.Size()) || m.w.Comm.Procs[h.rank].Rank != peer {
 		f.refuse(peer, "a request", fmt.Errorf("%w: there is no window %d.%d with rank %d", errFrame, h.index, h.age, h.rank))
 		return
@@ -79,6 +83,31 @@ func (o *origin) next(m *module) bool {
 		return true
 	}
 	return false
+}
+
+// windowFreed answers a request for a window that its target has freed, which it may while others use it once a member has died.
+const windowFreed am.Status = 0xff
+
+// mourn remembers the members of a window that is freed after a death: who has not heard of it may still ask, and must not wait for ever.
+func (f *factory) mourn(m *module) {
+	if m.w.Comm.Fault() == nil {
+		return
+	}
+	if f.bereft == nil {
+		f.bereft = make(map[int]*core.Proc)
+	}
+	for _, p := range m.w.Comm.Procs {
+		f.bereft[p.Rank] = p
+	}
+}
+
+func (f *factory) decline(p *core.Proc, h *frame) {
+	ep, err := f.env.BML.Endpoint(p)
+	if err != nil {
+		return // it has died
+	}
+	a := frame{kind: answer, index: h.back, age: h.backAge, slot: h.slot, turn: h.turn, what: uint16(windowFreed)}
+	f.newAnswer(0).send(ep, tagAnswer, &a, 0)
 }
 
 func (f *factory) refuse(peer int, what string, err error) {
@@ -168,6 +197,8 @@ func (m *module) status(s am.Status, t *target) error {
 		return nil
 	case am.BadRange:
 		return &core.Error{Class: core.ErrRMARange, Peer: t.rank, Index: -1, Err: errNotThere}
+	case windowFreed:
+		return &core.Error{Class: core.ErrProcFailed, Peer: t.rank, Index: -1, Err: errFreed}
 	}
 	return core.NewError(core.ErrIntern, "osc rdma: rank %d could make nothing of an operation", t.rank)
 }
