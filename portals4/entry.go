@@ -19,6 +19,7 @@ type entry struct {
 	pt      *PT // nil: in the pool
 	list    List
 	linked  bool // in its list
+	plain   bool // of the priority list: see quick.go
 	auto    bool // it was taken out because it was used up, and its AUTO_UNLINK is to come
 	local   bool // MEManageLocal
 	freeing bool // its AUTO_FREE is to come
@@ -99,6 +100,9 @@ func (pt *PT) checkME(op string, d *ME, list List) error {
 	if d.Space != nil && (d.Start != nil || d.Iovec != nil || d.Options&MEManageLocal != 0 || list != PriorityList) {
 		return bad(op, "an entry of a space has no other memory, does not choose offsets, and is in the priority list")
 	}
+	if d.Operator != nil && (d.Options&(UseOnce|MEManageLocal) != 0 || list != PriorityList) {
+		return bad(op, "an entry with an operator, which may refuse, is not used up, and is in the priority list")
+	}
 	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
 }
 
@@ -114,6 +118,9 @@ func (pt *PT) checkLE(op string, d *LE, list List) error {
 	}
 	if d.Space != nil && (d.Start != nil || d.Iovec != nil || list != PriorityList) {
 		return bad(op, "an entry of a space has no other memory, and is in the priority list")
+	}
+	if d.Operator != nil && (d.Options&(UseOnce|MEManageLocal) != 0 || list != PriorityList) {
+		return bad(op, "an entry with an operator, which may refuse, is not used up, and is in the priority list")
 	}
 	return pt.check(op, d.Start, d.Iovec, d.CT, d.Options, list)
 }
@@ -138,11 +145,11 @@ func (pt *PT) check(op string, start []byte, iov [][]byte, ct *CT, o EntryOption
 
 // pattern is what d takes.
 func (pt *PT) pattern(p *match.Pattern, d *ME) {
-	*p = match.Pattern{Bits: d.MatchBits, Ignore: d.IgnoreBits}
+	p.Bits, p.Ignore, p.NoTruncate, p.Local, p.Room = d.MatchBits, d.IgnoreBits, false, false, 0
 	if pt.ni.logical() {
-		p.Src.A, p.AnyA, p.AnyB = d.MatchID.Rank, d.MatchID.Rank == AnyRank, true
+		p.Src.A, p.Src.B, p.AnyA, p.AnyB = d.MatchID.Rank, 0, d.MatchID.Rank == AnyRank, true
 	} else {
-		p.Src = match.Source{A: d.MatchID.NID, B: d.MatchID.PID}
+		p.Src.A, p.Src.B = d.MatchID.NID, d.MatchID.PID
 		p.AnyA, p.AnyB = d.MatchID.NID == AnyNID, d.MatchID.PID == AnyPID
 	}
 }
@@ -165,8 +172,13 @@ func (pt *PT) newEntry(op string, start []byte, iov [][]byte, ct *CT, uid uint32
 	}
 	p.used++
 	pt.entries++
-	e.pt, e.mem, e.ct, e.uid, e.options = pt, newMemory(start, iov), ct, uid, o
-	e.local, e.minFree, e.cursor, e.auto, e.freeing, e.owes = false, 0, 0, false, false, 0
+	e.pt, e.ct, e.uid, e.options = pt, ct, uid, o
+	if iov == nil {
+		e.mem.base, e.mem.size = start, uint64(len(start))
+	} else {
+		e.mem = newMemory(start, iov)
+	}
+	e.local, e.minFree, e.cursor, e.auto, e.freeing, e.owes, e.plain = false, 0, 0, false, false, 0, false
 	if ct != nil {
 		ct.users++
 	}
@@ -192,6 +204,7 @@ func (pt *PT) link(e *entry, list List, userPtr any) Entry {
 			return h
 		}
 		pt.priority.Append(&e.Entry)
+		e.plain = e.isPlain()
 	}
 	e.linked = true
 	if pt.eq != nil && e.options&EventLinkDisable == 0 {

@@ -182,6 +182,25 @@ func (q *EQ) Take(ev *Event) error {
 	return err
 }
 
+// Next gives the oldest event where it lies, for listeners of components: nothing is copied. It is theirs until they call Next or Take of the queue again, or
+// have as many more posted to it as it has room for. nil: there is none. lost tells that events before it were lost.
+func (q *EQ) Next() (ev *Event, lost bool) {
+	if q.freed {
+		return nil, false
+	}
+	if q.head-q.tail <= q.mask { // else the last one taken has been overwritten
+		last := &q.ring[(q.tail-1)&q.mask]
+		last.Start, last.UserPtr = nil, nil
+	}
+	if q.head == q.tail {
+		return nil, false
+	}
+	ev, lost = &q.ring[q.tail&q.mask], q.dropped
+	q.tail++
+	q.dropped = false
+	return ev, lost
+}
+
 // Get is Take after moving the engine on.
 func (q *EQ) Get(ev *Event) error {
 	i, err := q.enter("PtlEQGet")

@@ -53,34 +53,6 @@ func (h *helloHandler) Receive(peer int, hdr, payload []byte) {
 
 var errHello = errors.New("a greeting of another version, or in the name of another process: all ranks must be of one build")
 
-// Receive implements btl.Handler.
-func (h *requestHandler) Receive(peer int, hdr, payload []byte) {
-	i := (*Interface)(h)
-	l := i.links[peer]
-	if l == nil || l.dead != nil {
-		if l = i.from(peer); l == nil {
-			return
-		}
-	}
-	w0, w1, tail, data, ok := split(hdr, payload)
-	if !ok {
-		i.garbage(l, errGarbage)
-		return
-	}
-	if uint16(w0>>48) != l.await || !l.greet {
-		i.early(l, uint16(w0>>48), hdr, payload)
-		return
-	}
-	i.inOrder(l, w0, w1, tail, data)
-	if len(l.early) > 0 {
-		i.overtaken(l)
-	}
-	if l.queued > queuedMax {
-		i.garbage(l, errFlood)
-	}
-	i.settle()
-}
-
 var errFlood = errors.New("more requests than it can have under way, and reads no answers")
 
 // inOrder takes the next request of its sender.

@@ -140,7 +140,6 @@ func (e *Engine) StopAsync() {
 }
 
 func (e *Engine) setAgent(a *agent) {
-	e.mu.share() // from now on others wait
 	e.Lock()
 	e.wmu.Lock()
 	e.agent = a

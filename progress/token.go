@@ -39,16 +39,24 @@ func (t *token) TryLock() bool {
 	return atomic.LoadUint32(&t.state) == 0 && atomic.CompareAndSwapUint32(&t.state, 0, 1)
 }
 
-// tokenSpins is how often Lock looks before it lets others run, and tokenYields how often it does that before it sleeps.
+// tokenSpins is how often Lock looks before it lets others run, and tokenYields how often it does that before it sleeps. tokenTrust is how often it
+// looks before it makes the token shared, some microseconds: the agent of asynchronous progress has it for less when the program does not wait, and
+// its looks should not cost each of the program's calls a locked instruction from then on.
 const (
 	tokenSpins  = 100
 	tokenYields = 2
+	tokenTrust  = 2000
 )
 
 // Lock takes the token.
 func (t *token) Lock() {
 	if t.TryLock() {
 		return
+	}
+	for k := 0; k < tokenTrust && atomic.LoadUint32(&t.shared) == 0; k++ {
+		if t.TryLock() {
+			return
+		}
 	}
 	t.share()
 	for range tokenYields {

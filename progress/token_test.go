@@ -115,3 +115,49 @@ func BenchmarkToken(b *testing.B) {
 		}
 	})
 }
+
+// tally counts passes where nothing but the token keeps others away.
+type tally struct{ n int }
+
+func (c *tally) Poll() int { c.n++; return 0 }
+
+// TestAgentAndToken: an agent alone does not make the token shared, and beside it the token keeps what it guards.
+func TestAgentAndToken(t *testing.T) {
+	for name, mode := range asyncModes {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, Config{})
+			c := &tally{}
+			e.Lock()
+			e.AddPoller(c)
+			e.Unlock()
+			alone := atomic.LoadUint32(&e.mu.shared)
+			e.setAgent(nil)
+			if got := atomic.LoadUint32(&e.mu.shared); got != alone {
+				t.Errorf("shared is %d after an agent was set, %d before", got, alone)
+			}
+			begin(t, e, mode)
+			const calls = 20000
+			for k := range calls {
+				e.Lock()
+				before := c.n
+				c.n++
+				if k%64 == 0 {
+					e.Poll()
+				}
+				after := c.n
+				e.Unlock()
+				if n := after - before; n != 1 && n != 2 {
+					t.Fatalf("call %d: somebody else counted from %d to %d", k, before, after)
+				}
+				if k%2000 == 0 {
+					time.Sleep(200 * time.Microsecond) // the agent drives
+				}
+			}
+			e.Lock()
+			defer e.Unlock()
+			if want := int(e.tick) + calls; c.n != want {
+				t.Errorf("counted to %d in %d passes and %d calls, want %d", c.n, e.tick, calls, want)
+			}
+		})
+	}
+}

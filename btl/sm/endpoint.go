@@ -106,6 +106,9 @@ func (ep *endpoint) SendInline(tag btl.Tag, h0, h1 uint64, data unsafe.Pointer, 
 			*(*uint64)(unsafe.Add(slot, 24)) = *(*uint64)(data)
 		case 4:
 			*(*uint32)(unsafe.Add(slot, 24)) = *(*uint32)(data)
+		case 16:
+			*(*uint64)(unsafe.Add(slot, 24)) = *(*uint64)(data) // as it was written: a wider look waits until that is done
+			*(*uint64)(unsafe.Add(slot, 32)) = *(*uint64)(unsafe.Add(data, 8))
 		default:
 			copy(unsafe.Slice((*byte)(unsafe.Add(slot, 24)), n), unsafe.Slice((*byte)(data), n))
 		}

@@ -12,7 +12,7 @@ import (
 // epochBytes is what a put of the tests of synchronisation brings.
 const epochBytes = 8
 
-// syncEpoch is the microseconds of an epoch with so many puts of eight bytes, mean over the ranks that have it:
+// syncEpoch is the microseconds of an epoch with so many puts of eight bytes, each rank's to a place of its own, mean over the ranks that have it:
 //
 //	fence           all ranks, each puts to its right neighbour
 //	pscw            all ranks post to and start with both neighbours on the ring, and put to the right one
@@ -35,7 +35,7 @@ func (b *bench) epoch(kind string, puts, iterations int) (float64, error) {
 	}
 	mine, err := 0.0, error(nil)
 	if actors == b.ranks || b.rank > 0 && b.rank <= actors {
-		mine, err = w.timeEpochs(b, kind, target, batch(b.remote(epochBytes, target), puts), iterations)
+		mine, err = w.timeEpochs(b, kind, target, batch(b.remoteAt(epochBytes, target, b.rank*epochBytes), puts), iterations)
 	}
 	if err != nil {
 		return 0, err

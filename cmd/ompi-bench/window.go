@@ -90,8 +90,11 @@ func (b *bench) closeWindow() error {
 }
 
 // remote gives the call that a test is about, to the beginning of a rank's memory. It is made before the clock runs.
-func (b *bench) remote(size, target int) func() error {
-	w, at := b.win.Win, ompi.At(target, b.win.begins[target])
+func (b *bench) remote(size, target int) func() error { return b.remoteAt(size, target, 0) }
+
+// remoteAt is remote to an offset.
+func (b *bench) remoteAt(size, target, offset int) func() error {
+	w, at := b.win.Win, ompi.At(target, b.win.begins[target]+int64(offset))
 	out, in := ompi.Slice(b.send[:size]), ompi.Slice(b.recv[:size])
 	number, result, compare := ompi.Value(word(b.send)), ompi.Value(word(b.recv)), ompi.Value(new(int64))
 	switch b.test.Name {

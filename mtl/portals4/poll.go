@@ -11,9 +11,8 @@ func (m *module) Events(q *ptl.EQ) {
 	case m.recvEQ:
 		m.settle()
 	case m.sendEQ:
-		var ev ptl.Event
-		for m.take(q, &ev) {
-			m.sendEvent(&ev)
+		for ev := m.take(q); ev != nil; ev = m.take(q) {
+			m.sendEvent(ev)
 		}
 	default:
 		m.drain()
@@ -35,32 +34,30 @@ func (m *module) Poll() int {
 // settle looks at the events that a call has made on the portal table entry recv, so that queues hold no more than what comes in one pass; those of messages
 // to oneself are bounded by slots.
 func (m *module) settle() {
-	var ev ptl.Event
-	for m.take(m.recvEQ, &ev) {
-		m.recvEvent(&ev)
+	for ev := m.take(m.recvEQ); ev != nil; ev = m.take(m.recvEQ) {
+		m.recvEvent(ev)
 	}
 }
 
 // drain looks at all events. What handles one may call this again: it calls its user last.
 func (m *module) drain() int {
 	n := 0
-	var ev ptl.Event
 	for {
 		k := n
-		for m.take(m.recvEQ, &ev) {
-			m.recvEvent(&ev)
+		for ev := m.take(m.recvEQ); ev != nil; ev = m.take(m.recvEQ) {
+			m.recvEvent(ev)
 			n++
 		}
-		for m.take(m.sendEQ, &ev) {
-			m.sendEvent(&ev)
+		for ev := m.take(m.sendEQ); ev != nil; ev = m.take(m.sendEQ) {
+			m.sendEvent(ev)
 			n++
 		}
-		for m.take(m.readEQ, &ev) {
-			m.readEvent(&ev)
+		for ev := m.take(m.readEQ); ev != nil; ev = m.take(m.readEQ) {
+			m.readEvent(ev)
 			n++
 		}
-		for m.take(m.flowEQ, &ev) {
-			m.flowEvent(&ev)
+		for ev := m.take(m.flowEQ); ev != nil; ev = m.take(m.flowEQ) {
+			m.flowEvent(ev)
 			n++
 		}
 		if m.reopen {
@@ -75,25 +72,16 @@ func (m *module) drain() int {
 	}
 }
 
-// take takes the next event of a queue.
-func (m *module) take(q *ptl.EQ, ev *ptl.Event) bool {
-	err := q.Take(ev)
+// take takes the next event of a queue; nil: there is none. It lies in the queue: who handles it calls its user last.
+func (m *module) take(q *ptl.EQ) *ptl.Event {
+	ev, lost := q.Next()
 	if m.broken != nil {
-		return false
+		return nil
 	}
-	if err == nil {
-		return true
-	}
-	e, _ := err.(*ptl.Error)
-	switch {
-	case e != nil && e.Code == ptl.ErrEQEmpty:
-		return false
-	case e != nil && e.Code == ptl.ErrEQDropped: // the sizes of queues are such that this cannot be, whatever peers do that are like us
+	if lost { // the sizes of queues are such that this cannot be, whatever peers do that are like us
 		m.breakDown(core.NewError(core.ErrIntern, "mtl portals4: an event queue overflowed: what was under way is not known any more"))
-		return true
 	}
-	m.breakDown(interfaceError("PtlEQGet", err))
-	return false
+	return ev
 }
 
 // recvEvent is an event of the portal table entry recv.

@@ -128,8 +128,8 @@ func (m *module) Improbe(ch *core.Channel, source, tag int) (mtl.Message, core.S
 
 // taken: a message was taken out of the overflow list. Its block may be linked anew next, so it is copied.
 func (m *module) taken(g *message, ev *ptl.Event) {
-	a, ok := m.arrived(g.x, ev)
-	if !ok || ev.NIFail != ptl.OK {
+	var a arrival
+	if !m.arrived(g.x, ev, &a) || ev.NIFail != ptl.OK {
 		return
 	}
 	g.a, g.ev, g.have = a, *ev, true

@@ -23,9 +23,9 @@ func (m *module) purge(x *channel) {
 // dropped: such a message is gone. Its sender gets its credit back, and hears that there is nothing to wait for.
 func (m *module) dropped(u *purge, ev *ptl.Event) {
 	m.stats.dropped++
-	a, ok := m.arrived(u.x, ev)
+	var a arrival
 	switch {
-	case !ok || a.p.proc.Failed() != nil:
+	case !m.arrived(u.x, ev, &a) || a.p.proc.Failed() != nil:
 	case a.proto != protoShort:
 		m.dismiss(a.p, ev.HdrData)
 	case ev.HdrData&hdrSync != 0:

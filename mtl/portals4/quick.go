@@ -33,10 +33,12 @@ func (m *module) quick(p *peer, x *channel, t uint64, buf core.Buffer, n int) bo
 			return false
 		}
 	}
-	x2 := &m.xfer
-	*x2 = ptl.Transfer{Mem: mem, Target: p.id, PT: m.recvPT.Index(), MatchBits: m.split.bits(x.ch.ID, x.ch.Comm.MyRank, t) | protoShort<<protoShift, HdrData: uint64(n)}
-	if err := m.swift.Put(x2); err != nil {
-		return false
+	bits := m.split.bits(x.ch.ID, x.ch.Comm.MyRank, t) | protoShort<<protoShift
+	if !m.swift.PutQuick(p.id, m.recvPT.Index(), bits, uint64(n), mem) {
+		m.xfer = ptl.Transfer{Mem: mem, Target: p.id, PT: m.recvPT.Index(), MatchBits: bits, HdrData: uint64(n)}
+		if err := m.swift.Put(&m.xfer); err != nil {
+			return false
+		}
 	}
 	p.seq++
 	p.unmarked++

@@ -61,7 +61,9 @@ func (m *module) Recv(r *mtl.Request) {
 	}
 	q := m.newRecv(r, x)
 	q.from = p
-	d := ptl.ME{Start: q.mem, MatchID: id, UID: ptl.AnyUID, MatchBits: bits, IgnoreBits: ignore, Options: recvOptions}
+	var d ptl.ME // by fields: put together elsewhere and copied, its words would be read wider than they were written, which the processor waits for
+	d.Start, d.UID, d.Options = q.mem, ptl.AnyUID, recvOptions
+	d.MatchID, d.MatchBits, d.IgnoreBits = id, bits, ignore
 	if m.trig {
 		m.arm(q, &d)
 	}
@@ -129,29 +131,29 @@ type arrival struct {
 	proto              uint64
 }
 
-// arrived reads an event of a message. It gives back what the message has cost of its sender's credit.
-func (m *module) arrived(x *channel, ev *ptl.Event) (a arrival, ok bool) {
+// arrived reads an event of a message into a, and reports whether it is what it says. It gives back what the message has cost of its sender's credit.
+func (m *module) arrived(x *channel, ev *ptl.Event, a *arrival) bool {
 	a.source, a.tag = m.split.sourceOf(ev.MatchBits), m.split.tagOf(ev.MatchBits)
 	a.total, a.proto = lengthOf(ev.HdrData), protoOf(ev.MatchBits)
 	whole := ev.RLength == uint64(a.total)
 	if a.source >= len(x.ch.Comm.Procs) || !whole && (a.proto == protoShort || ev.RLength > uint64(a.total)) {
 		m.stats.refused++
-		return a, false
+		return false
 	}
 	a.p = m.peerOf(x.ch, a.source)
 	if ev.Initiator != a.p.id { // a receive from anybody matches whoever says that he is somebody
 		m.stats.refused++
-		return a, false
+		return false
 	}
 	m.credit.came(m, a.p, a.proto, ev)
-	return a, true
+	return true
 }
 
 // matched: a message was put into q's memory, or had been put into the overflow list before.
 func (m *module) matched(q *recvReq, ev *ptl.Event) {
 	m.unpost(q)
-	a, ok := m.arrived(q.x, ev)
-	if !ok {
+	var a arrival
+	if !m.arrived(q.x, ev, &a) {
 		q.err = core.NewError(core.ErrIntern, "mtl portals4: a message that is not what it says: from rank %d of the communicator, %d bytes", a.source, a.total)
 		m.endRecv(q)
 		return
@@ -241,7 +243,8 @@ func (m *module) freeRecv(q *recvReq) {
 	moved.at = q.at
 	m.recvs[last] = nil
 	m.recvs = m.recvs[:last]
-	*q = recvReq{next: m.free.recvs}
+	*q = recvReq{}
+	q.next = m.free.recvs
 	m.free.recvs = q
 }
 

@@ -3,6 +3,7 @@ package am_test
 import (
 	"bytes"
 	"encoding/hex"
+	"math"
 	"testing"
 	"unsafe"
 
@@ -399,6 +400,9 @@ func FuzzParse(f *testing.F) {
 		b := make([]byte, 300)
 		f.Add(b[:c.Next(b, 300)])
 	}
+	var huge [am.HeaderSize]byte
+	(&am.Command{Kind: am.Get, N: math.MaxInt64}).PutControl(huge[:])
+	f.Add(huge[:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		mem := make([]byte, 64+40+64)
 		for i := range mem {

@@ -54,6 +54,9 @@ const (
 	align      = 8
 )
 
+// most is how many bytes a command may concern: what is computed from it stays a number.
+const most = 1 << 62
+
 // maxRuns is how many runs a command can list.
 const maxRuns = 1<<16 - 1
 
@@ -160,7 +163,7 @@ func (c *Command) Parse(b []byte) (size int, err error) {
 		Kind: Kind(b[1]), Code: elem.Code(le.Uint16(b[2:])), Flags: Flags(b[4]), Status: Status(b[5]), Seq: le.Uint32(b[12:]), ID: le.Uint64(b[16:]),
 		Pos: int64(le.Uint64(b[24:])), N: int64(le.Uint64(b[32:])), Off: int64(le.Uint64(b[40:])),
 	}
-	if c.N < 0 || c.Pos < 0 {
+	if c.N < 0 || c.N > most || c.Pos < 0 {
 		return 0, errForm
 	}
 	data := HeaderSize + runs*RunSize

@@ -86,8 +86,8 @@ func (c *Command) span() (low, high int64, ok bool) {
 
 // last is where the last of the run's blocks begins, if all of them end at numbers.
 func (r *run) last() (int64, bool) {
-	const most = math.MaxInt64
-	if r.off > most-r.length {
+	const end = math.MaxInt64
+	if r.off > end-r.length {
 		return 0, false
 	}
 	n := r.count - 1
@@ -97,15 +97,15 @@ func (r *run) last() (int64, bool) {
 	if r.stride == math.MinInt64 {
 		return 0, false
 	}
-	if step := max(r.stride, -r.stride); n > most/step {
+	if step := max(r.stride, -r.stride); n > end/step {
 		return 0, false
 	}
 	d := n * r.stride
-	if d > 0 && r.off > most-d || d < 0 && r.off < math.MinInt64-d {
+	if d > 0 && r.off > end-d || d < 0 && r.off < math.MinInt64-d {
 		return 0, false
 	}
 	last := r.off + d
-	return last, last <= most-r.length
+	return last, last <= end-r.length
 }
 
 // job is a command under way: its data and its reply from the next run on.

@@ -29,6 +29,9 @@ var configurations = []struct {
 // everywhere; and the histories of atomics are linearizable. OMPI_GO_OSCTEST_SEEDS says how many there are.
 func TestSameEverywhere(t *testing.T) {
 	seeds := 2
+	if raceEnabled {
+		seeds = 1
+	}
 	if n, err := strconv.Atoi(os.Getenv("OMPI_GO_OSCTEST_SEEDS")); err == nil {
 		seeds = n
 	}

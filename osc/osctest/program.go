@@ -343,6 +343,12 @@ func (f *flight) check() {
 	same(f.in.mem, f.in.want, "the result of %v", f.a)
 }
 
+// wait waits for the request, which is null afterwards.
+func (f *flight) wait() {
+	done(f.req)
+	f.req = ompi.Request{}
+}
+
 // run carries out a program over a window, checks everything, and gives a checksum of all windows.
 func (p *program) run(w *window, phases int) uint64 {
 	w.store(func(mem []byte) { copy(mem, p.mem[w.r.me]) })
@@ -360,13 +366,13 @@ func (p *program) run(w *window, phases int) uint64 {
 			}
 			for _, f := range flights { // requests may be waited for in any order, or left to the end of the epoch
 				if f.a.request && f.a.off%3 != 0 {
-					done(f.req)
+					f.wait()
 				}
 			}
 		})
 		for _, f := range flights {
 			if f.a.request {
-				done(f.req) // one that is retired is like a null one
+				f.wait()
 			}
 			f.check()
 		}

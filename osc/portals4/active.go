@@ -23,7 +23,8 @@ type active struct {
 	started   []int            // group of the access epoch
 	posted    []int            // group of the exposure epoch
 	completes atomic.Int64     // completes that no Wait has seen
-	over      atomic.Bool      // somebody waited for is dead, or all is over
+	noStart   atomic.Bool      // what a Start waits for will not come: a member has died, or all is over
+	noWait    atomic.Bool      // likewise of a Wait
 }
 
 // came takes a post or complete.
@@ -44,11 +45,10 @@ func (a *active) came(jobRank int, says uint64) {
 	}
 }
 
-// commFailed ends the waiting for members that have died.
+// commFailed ends the waiting for members that have died. Each kind of epoch has its own: one of a member that lives goes on.
 func (a *active) commFailed(m *module) {
-	if m.deathIn(a.posted) != nil || m.deathIn(a.started) != nil {
-		a.over.Store(true)
-	}
+	a.noStart.Store(m.deathIn(a.started) != nil)
+	a.noWait.Store(m.deathIn(a.posted) != nil)
 }
 
 // deathIn tells of a dead member of ranks, or that all is over.
@@ -103,7 +103,7 @@ func (m *module) Fence(assert osc.Assert) error {
 type startCond module
 
 // Done implements progress.Cond.
-func (c *startCond) Done() bool { return c.active.missing.Load() == 0 || c.active.over.Load() }
+func (c *startCond) Done() bool { return c.active.missing.Load() == 0 || c.active.noStart.Load() }
 
 // Start implements osc.Module.
 func (m *module) Start(group []int, assert osc.Assert) error {
@@ -142,7 +142,6 @@ func (m *module) Start(group []int, assert osc.Assert) error {
 		a.missing.Store(0)
 		a.started = nil
 	}
-	a.over.Store(false)
 	return err
 }
 
@@ -182,7 +181,7 @@ type waitCond module
 
 // Done implements progress.Cond.
 func (c *waitCond) Done() bool {
-	return c.active.completes.Load() >= int64(len(c.active.posted)) || c.active.over.Load()
+	return c.active.completes.Load() >= int64(len(c.active.posted)) || c.active.noWait.Load()
 }
 
 // Wait implements osc.Module.
@@ -209,11 +208,9 @@ func (m *module) exposed() (over bool, err error) {
 		err = m.deathIn(a.posted)
 		a.completes.Store(0)
 	default:
-		a.over.Store(false)
 		return false, nil
 	}
 	a.posted = nil
-	a.over.Store(false)
 	return true, err
 }
 

@@ -1,8 +1,6 @@
 package portals4
 
 import (
-	"errors"
-
 	"github.com/ompi-go/ompi-go/core"
 	p4 "github.com/ompi-go/ompi-go/portals4"
 	"github.com/ompi-go/ompi-go/progress"
@@ -83,13 +81,12 @@ func (m *module) Events(*p4.EQ) { m.take() }
 // take looks at the events that have come: ends of calls, and failures of other operations.
 func (m *module) take() {
 	for {
-		err := m.eq.Take(&m.ev)
-		if err != nil && !errors.Is(err, p4.ErrEQDropped) { // it holds the events of all that may be under way
-			m.ev.UserPtr = nil
-			return
-		}
+		m.ev.UserPtr = nil
+		_ = m.eq.Take(&m.ev) // empty; it loses no events, since it holds those of all that may be under way
 		f, kind := m.ev.NIFail, m.ev.Type
 		switch u := m.ev.UserPtr.(type) {
+		case nil:
+			return
 		case *call:
 			if f != p4.OK {
 				m.uncounted(u.c, kind)

@@ -8,6 +8,7 @@ import (
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/osc"
 	p4 "github.com/ompi-go/ompi-go/portals4"
+	"github.com/ompi-go/ompi-go/shm"
 )
 
 func init() { mca.Register(component{}) }
@@ -21,6 +22,7 @@ type Options struct {
 	Flush      string `mca:"flush" default:"global" enum:"global|target" level:"5" help:"what MPI_Win_flush waits for: global all operations of the window, by one count, as the paper does; target those to its target, by counts for a few targets at a time"`
 	Matching   bool   `mca:"matching" default:"true" level:"5" help:"windows are match list entries; without it they have portal table entries of their own on a non-matching interface, of which there are 256; must be the same in all ranks"`
 	Dynamic    string `mca:"dynamic" default:"space" enum:"space|segments" level:"5" help:"dynamic windows: space is one entry for all attached memory, segments one for each piece"`
+	Direct     bool   `mca:"direct" default:"true" level:"5" help:"small puts and gets to allocated windows are done by the origin itself where their memory is mapped, as on one host; without it they go by the interface, as in the paper; must be the same in all ranks"`
 	Loc        string `mca:"loc" default:"lock" enum:"lock|engine" level:"5" help:"MAXLOC and MINLOC: lock gets, combines and puts back under a lock at the target, as the paper does; engine has the target's interface combine; must be the same in all ranks"`
 	MaxMsg     int64  `mca:"max_msg_size" default:"1024g" min:"64" level:"6" unit:"bytes" help:"largest put or get, when the interface does not allow less; more is moved in pieces"`
 	MaxAtomic  int64  `mca:"max_atomic_size" default:"16k" min:"64" level:"6" unit:"bytes" help:"largest atomic operation, when the interface does not allow less; larger accumulates go in pieces"`
@@ -50,7 +52,7 @@ func (component) Open(env *osc.Env) (osc.Factory, error) {
 	case !named && !inUse:
 		return nil, fmt.Errorf("%w: the instance does not use the Portals interface; name portals4 in the parameter osc to have it", osc.ErrUnavailable)
 	}
-	f := &factory{alloc: env.Alloc}
+	f := &factory{alloc: env.Alloc, shm: env.Shm}
 	if err := env.Params.Decode("osc", "portals4", &f.opts); err != nil {
 		return nil, err
 	}
@@ -74,6 +76,7 @@ func (component) Open(env *osc.Env) (osc.Factory, error) {
 type factory struct {
 	opts      Options
 	alloc     func(n int64) (*core.Region, error)
+	shm       *shm.Domain // nil when no memory is shared
 	iface     *p4.Interface
 	ni        *p4.NI
 	limits    p4.Limits

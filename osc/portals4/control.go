@@ -14,13 +14,19 @@ import (
 const (
 	sizeWord = words.PostWords + iota
 	unitWord
+	numberWord // where its memory can be mapped, see direct; 0: nowhere
+	addressWord
 	cellCount
 )
 
 func wordBytes(p *uint64) []byte { return bytes(unsafe.Pointer(p), 8) }
 
-// ask prepares a transfer between a call's words and the words of control at a member. It counts in the window's counter.
-func (m *module) ask(target, word int) (*call, *p4.Transfer) {
+// ask prepares a transfer between a call's words and the words of control at a member. It counts in the window's counter, and waits when that is full: any number of
+// goroutines may ask.
+func (m *module) ask(target, word int) (*call, *p4.Transfer, error) {
+	if err := m.room(&m.all); err != nil {
+		return nil, nil, err
+	}
 	p := m.comm.Procs[target]
 	k := m.newCall(&m.all, p)
 	k.left = 1
@@ -29,14 +35,14 @@ func (m *module) ask(target, word int) (*call, *p4.Transfer) {
 	t.Target, t.PT, t.MatchBits, t.Ack, t.HdrData = m.f.ni.ProcessOf(p.Rank), m.control.pt, m.control.bits, p4.Ack, 0
 	t.Mem, t.RemoteOffset, t.UserPtr = wordBytes(&k.word[0]), uint64(word)*8, k
 	m.into.MD, m.into.Mem = m.all.full, wordBytes(&k.word[2])
-	return k, t
+	return k, t, nil
 }
 
 // answer waits for a call of ask; err is the interface's refusal to begin it. The words are the call's until it is given back.
 func (m *module) answer(k *call, err error) error {
 	if err != nil {
 		m.all.issued--
-		m.putCall(k)
+		k.left = 0
 		return core.NewError(core.ErrIntern, "the interface refuses an operation on words of control: %w", err)
 	}
 	return m.await(k)
@@ -58,7 +64,10 @@ func (c *control) FetchAdd(target, word int, delta uint64) (old uint64, err erro
 	if target == m.comm.MyRank {
 		return atomic.AddUint64(&m.cells[word], delta) - delta, nil
 	}
-	k, t := m.ask(target, word)
+	k, t, err := m.ask(target, word)
+	if err != nil {
+		return 0, err
+	}
 	k.word[0] = delta
 	err = m.answer(k, m.f.mute.FetchAtomic(t, &m.into, p4.Sum, p4.Uint64))
 	old = k.word[2]
@@ -79,7 +88,10 @@ func (c *control) CompareSwap(target, word int, compare, value uint64) (old uint
 			}
 		}
 	}
-	k, t := m.ask(target, word)
+	k, t, err := m.ask(target, word)
+	if err != nil {
+		return 0, err
+	}
 	k.word[0], k.word[1] = value, compare
 	err = m.answer(k, m.f.mute.Swap(t, &m.into, wordBytes(&k.word[1]), p4.CSwap, p4.Uint64))
 	old = k.word[2]
@@ -95,7 +107,10 @@ func (c *control) Swap(target, word int, value uint64) (old uint64, err error) {
 		m.engine.Kick()
 		return old, nil
 	}
-	k, t := m.ask(target, word)
+	k, t, err := m.ask(target, word)
+	if err != nil {
+		return 0, err
+	}
 	k.word[0] = value
 	err = m.answer(k, m.f.mute.Swap(t, &m.into, nil, p4.Swap, p4.Uint64))
 	old = k.word[2]
@@ -123,7 +138,10 @@ func (m *module) Extent(rank int) (size, unit int64, err error) {
 	if x.rank == rank+1 {
 		return x.size, x.unit, nil
 	}
-	k, t := m.ask(rank, sizeWord)
+	k, t, err := m.ask(rank, sizeWord)
+	if err != nil {
+		return 0, 0, err
+	}
 	t.Mem = bytes(unsafe.Pointer(&k.word), 16)
 	err = m.answer(k, m.all.full.Get(t))
 	size, unit = int64(k.word[0]), int64(k.word[1])

@@ -15,6 +15,9 @@ type counter struct {
 	issued uint64       // operations begun
 	ended  uint64       // at least so many have ended
 	proc   *core.Proc   // of a counter of one target: who it is
+	users  int          // operations that are being begun: they may wait for room with nothing under way
+	// failures are those among ended, failed as many as are known.
+	failures, failed uint64
 }
 
 func (c *counter) open(m *module) error {
@@ -49,7 +52,7 @@ func (c *counter) free() bool {
 // look finds how many operations are under way.
 func (c *counter) look() uint64 {
 	v, _ := c.ct.Get() // it is not freed before the window
-	c.ended = v.Success + v.Failure
+	c.ended, c.failures = v.Success+v.Failure, v.Failure
 	return c.issued - c.ended
 }
 
@@ -57,7 +60,7 @@ func (c *counter) look() uint64 {
 func (m *module) counterOf(p *core.Proc) (*counter, any) {
 	if len(m.few) > 0 {
 		c := &m.few[p.Rank%len(m.few)]
-		if c.proc == p || c.look() == 0 {
+		if c.proc == p || c.users == 0 && c.look() == 0 {
 			c.proc = p
 			return c, c
 		}
@@ -65,13 +68,17 @@ func (m *module) counterOf(p *core.Proc) (*counter, any) {
 	return &m.all, p
 }
 
-// quiesce waits until nothing of c is under way.
+// quiesce waits until nothing of c is under way, and what has failed is known.
 func (m *module) quiesce(c *counter) error {
 	for c.look() > 0 {
 		if err := m.hopeless(); err != nil {
 			return err
 		}
 		_, _ = c.ct.Wait(c.issued) // an interrupted wait looks again
+	}
+	if c.failures != c.failed { // counted inside a call of a NAL, perhaps: then the listener has yet to hear
+		c.failed = c.failures
+		m.take()
 	}
 	return nil
 }

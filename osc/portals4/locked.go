@@ -54,6 +54,9 @@ func (m *module) combine(rank int, code elem.Code, from, result unsafe.Pointer, 
 	}
 	mem := unsafe.Pointer(unsafe.SliceData(k.scratch))
 	move := func(f func(*p4.Transfer) error) error {
+		if err := m.room(&m.all); err != nil {
+			return err
+		}
 		k.Reset()
 		k.left = 1
 		m.aim(p)
@@ -62,6 +65,7 @@ func (m *module) combine(rank int, code elem.Code, from, result unsafe.Pointer, 
 		m.all.issued++
 		if err := f(t); err != nil {
 			m.all.issued--
+			k.left = 0
 			return core.NewError(core.ErrIntern, "the interface refuses an operation of the window: %w", err)
 		}
 		return m.await(k)

@@ -30,7 +30,8 @@ type module struct {
 	cells           []uint64 // the words of control
 	space           *p4.Space
 	segments        []segment
-	locks           elem.Locks // of who combines pairs here
+	kept            *core.Region // the memory of a window that was freed with operations under way to it
+	locks           elem.Locks   // of who combines pairs here
 
 	all         counter
 	few         []counter
@@ -68,6 +69,7 @@ func (m *module) begin(is *issue, rank int, r *core.Request) {
 	p := m.comm.Procs[rank]
 	is.m, is.self, is.k = m, rank == m.comm.MyRank, nil
 	is.c, is.user = m.counterOf(p)
+	is.c.users++
 	is.md = is.c.md
 	if r != nil && !is.self {
 		is.k = m.newCall(is.c, p)
@@ -116,10 +118,11 @@ func (is *issue) back(err error) error {
 
 // over ends the beginning of an operation.
 func (m *module) over(is *issue, rank int, err error) (done bool, _ error) {
+	is.c.users--
 	if is.k != nil {
 		is.k.open = false
 		if err != nil {
-			is.k.req = nil // Win ends it
+			is.k.req, is.k.lost = nil, true // Win ends it
 		}
 		is.k.check()
 		return false, err

@@ -45,6 +45,9 @@ func (f *factory) Enable(w *osc.Win) (osc.Module, error) {
 		return nil, core.NewError(core.ErrNoMem, "a window over Portals: %w", err)
 	}
 	f.modules = append(f.modules, m)
+	if f.canMap(w) {
+		return &direct{module: m}, nil
+	}
 	return m, nil
 }
 
@@ -113,6 +116,7 @@ func (m *module) open() error {
 	m.atomic = f.maxAtomic[order]
 	m.cells = make([]uint64, cellCount)
 	m.cells[sizeWord], m.cells[unitWord] = uint64(w.Size), uint64(w.Unit)
+	m.publish()
 	if f.opts.Flush == "target" {
 		m.few = make([]counter, f.opts.Targets)
 	}
@@ -188,9 +192,13 @@ func (m *module) dispose() {
 		m.entries = append(m.entries, s.entry)
 	}
 	m.segments = nil
-	if !m.release() {
-		m.f.graves = append(m.f.graves, m)
+	if m.release() {
+		return
 	}
+	if m.kept = m.w.Memory; m.kept != nil { // Win lets go of it
+		m.kept.Ref()
+	}
+	m.f.graves = append(m.f.graves, m)
 }
 
 // release gives back what is not in use, and reports whether that is all.
@@ -209,7 +217,14 @@ func (m *module) release() bool {
 	if all {
 		m.pts = slices.DeleteFunc(m.pts, func(pt *p4.PT) bool { return pt.Free() == nil })
 	}
-	return all && len(m.pts) == 0
+	if !all || len(m.pts) > 0 {
+		return false
+	}
+	if r := m.kept; r != nil {
+		m.kept = nil
+		_ = r.Unref() // nobody is left who could be told
+	}
+	return true
 }
 
 var _ osc.Undoer = (*module)(nil)

@@ -27,6 +27,7 @@ func TestConformance(t *testing.T) {
 
 func TestConformanceProcesses(t *testing.T) {
 	osctest.Run(t, osctest.Config{Params: paramsOf(variants[0]), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}, Only: few})
+	osctest.Run(t, osctest.Config{Params: paramsOf(variant{params: []string{"osc_portals4_direct", "false"}}), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate}, Only: few, NoDeaths: true})
 }
 
 func paramsOf(v variant) map[string]string {

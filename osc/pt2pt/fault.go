@@ -38,11 +38,13 @@ func (m *module) bury() {
 			continue
 		}
 		if err := m.faultWith(o.p); err != nil {
-			r := o.req
-			o.p.pending--
+			p, r := o.p, o.req
+			p.pending--
 			m.ops.remove(o)
 			if r != nil {
 				r.FinishErr(err)
+			} else {
+				p.fail(err)
 			}
 		}
 	}

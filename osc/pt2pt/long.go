@@ -53,6 +53,7 @@ func (m *module) issueLong(op *osc.Op, p *peer, total int64) error {
 	var r *core.Request
 	if kind == getIn { // before the target can send
 		k.answers = true
+		p.fetched = true
 		r = m.f.pml.BeginRecv(&m.comm.P2P, op.Origin, op.Rank, tagGet)
 		p.flush()
 	} else {
@@ -98,6 +99,9 @@ func (l *long) over() {
 	switch {
 	case st.Err != nil && core.ClassOf(st.Err) != core.ErrTruncate:
 		m.note(st.Err)
+		if (l.kind == putOut || l.kind == getIn) && l.req == nil {
+			p.fail(st.Err)
+		}
 	case (l.kind == getIn || l.kind == putIn) && st.Bytes() != l.n, st.Err != nil:
 		status = am.BadRange // the other end had no such memory, or has been told that there is none
 	}
@@ -120,13 +124,13 @@ func (l *long) over() {
 		} else {
 			p.failed(status)
 		}
-	case putIn:
-		m.incoming--
-		p.incoming--
+	case putIn, getOut:
+		m.moving--
+		p.moving--
 		if p.status == am.OK {
 			p.status = status
 		}
-		if p.incoming == 0 {
+		if p.moving == 0 {
 			p.catchUp()
 		}
 	}
@@ -142,8 +146,8 @@ func (m *module) longPut(p *peer, c *am.Command) {
 	if !ok { // it comes all the same, and is thrown away
 		mem, n = unsafe.Pointer(&m.scratch[0]), 0
 	}
-	m.incoming++
-	p.incoming++
+	m.moving++
+	p.moving++
 	m.follow(m.f.pml.BeginRecv(&m.comm.P2P, bytesOf(mem, n), p.rank, tagPut), p, putIn, c.N, nil)
 }
 
@@ -155,5 +159,7 @@ func (m *module) longGet(p *peer, c *am.Command) {
 		mem, n = unsafe.Pointer(&m.scratch[0]), 0
 	}
 	m.f.stats.longs++
+	m.moving++
+	p.moving++
 	m.follow(m.f.pml.BeginSend(&m.comm.P2P, bytesOf(mem, n), p.rank, tagGet), p, getOut, n, nil)
 }

@@ -47,7 +47,7 @@ type module struct {
 	arrived   int64     // packets of the fence epoch
 	early     []*packet // have come from members that have completed a fence before this one
 	taken     []*packet // of them, those that are looked at
-	incoming  int       // long messages on their way into the memory
+	moving    int       // long messages on their way into the memory or out of it
 
 	rings   []ring
 	spare   *packet
@@ -134,11 +134,12 @@ func (m *module) Detach(base unsafe.Pointer) error {
 	return err
 }
 
-// Sync implements osc.Module: who changes the memory holds the token.
+// Sync implements osc.Module. Who changes the memory holds the token, and what has come meanwhile is carried out.
 func (m *module) Sync() error {
 	m.engine.Lock()
-	m.engine.Unlock() //nolint:staticcheck // between the two is what others did before
-	return nil
+	defer m.engine.Unlock()
+	m.engine.TryPoll()
+	return m.faultWith(m.peer(m.me))
 }
 
 // Free implements osc.Module.

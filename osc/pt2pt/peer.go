@@ -37,7 +37,8 @@ type peer struct {
 	got     uint64 // acknowledgements up to wanted, up to got have come
 	pending int    // operations whose result or memory is not the program's again
 	packets int64  // sent in the fence epoch
-	failure *core.Error
+	fetched bool   // a long get has gone to it since it was locked: the lock is given back when the data has left, which it tells
+	failure error
 
 	// As target of it.
 	waits      bool         // for the lock of this member's memory,
@@ -45,7 +46,7 @@ type peer struct {
 	wantsGrant bool         // to be told,
 	kept       *packet      // and with it this is to be done
 	holds      uint8        // the lock, shared or exclusive
-	incoming   int          // long messages of its on their way
+	moving     int          // long messages of its on their way into the memory or out of it
 	later      []deferred   // to be done when they have come
 	status     am.Status    // of the first command that could not be done since the last acknowledgement
 	reply      *packet      // answers, being filled
@@ -172,16 +173,20 @@ func (p *peer) direct(c *am.Command) {
 
 // failed notes an error for the call that completes operations to p.
 func (p *peer) failed(st am.Status) {
-	if p.failure == nil && st != am.OK {
-		p.failure = errorOf(st)
+	if st != am.OK {
+		p.fail(errorOf(st))
+	}
+}
+
+// fail likewise; the first error counts.
+func (p *peer) fail(err error) {
+	if p.failure == nil {
+		p.failure = err
 	}
 }
 
 // takeFailure gives the error of operations that are complete, once.
 func (p *peer) takeFailure() error {
-	if p.failure == nil {
-		return nil
-	}
 	err := p.failure
 	p.failure = nil
 	return err

@@ -81,7 +81,7 @@ func (m *module) carryOut(p *peer, c *am.Command) {
 		m.longGet(p, c)
 	case am.Unlock, am.Flush, am.Complete:
 		d := deferred{c.Kind, c.Flags, c.ID}
-		if p.incoming > 0 || len(p.later) > 0 {
+		if p.moving > 0 || len(p.later) > 0 {
 			p.later = append(p.later, d)
 			return
 		}

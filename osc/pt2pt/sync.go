@@ -192,7 +192,8 @@ func (p *peer) askUnlock() {
 	case p.lock == lockFree:
 		p.askAck()
 	case p.lock != lockNone:
-		p.close(am.Unlock, p.dirty || p.lock != lockHeld && p.pending == 0)
+		p.close(am.Unlock, p.dirty || p.fetched || p.lock != lockHeld && p.pending == 0)
+		p.fetched = false
 	}
 }
 

@@ -44,7 +44,7 @@ func (m *module) satisfied(w *waiter) bool {
 	case forClosing:
 		return int64(m.completed) >= w.n
 	case forFence:
-		return m.arrived >= w.n && m.incoming == 0
+		return m.arrived >= w.n && m.moving == 0
 	case forSends:
 		return m.sending == 0
 	}

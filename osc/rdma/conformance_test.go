@@ -21,7 +21,7 @@ var ways = []struct {
 	{"portals4", map[string]string{"btl": "self,portals4"}},
 	{"unimem", map[string]string{"btl": "self,unimem"}},
 	{"tcp", map[string]string{"btl": "self,tcp"}},
-	{"tcp, tiny", map[string]string{"btl": "self,tcp", "osc_rdma_message_size": "256", "osc_rdma_depth": "1", "osc_rdma_lock": "mcs"}},
+	{"tiny messages", map[string]string{"btl": "self,sm", "osc_rdma_map": "false", "osc_rdma_atomics": "false", "osc_rdma_message_size": "256", "osc_rdma_depth": "2"}},
 }
 
 func with(params map[string]string) map[string]string {

@@ -34,9 +34,9 @@ type module struct {
 	works   *work
 	xfers   *xfer
 	awaits  *await
-	pending int  // operations that are not complete at their targets
-	used    bool // there may be some, or errors of theirs
-	waiting int  // goroutines that wait for one of these counts, or for a call
+	pending int    // operations that are not complete at their targets
+	used    bool   // there may be some, or errors of theirs
+	active  *await // what goroutines wait for
 
 	// What other members do here by messages.
 	memory   am.Target

@@ -4,6 +4,7 @@ import (
 	"github.com/ompi-go/ompi-go/btl"
 	"github.com/ompi-go/ompi-go/core"
 	"github.com/ompi-go/ompi-go/osc/am"
+	"github.com/ompi-go/ompi-go/progress"
 )
 
 // work is an operation that is not over at once. It ends when its parts have: transfers, calls, and the one that stands for its issue.
@@ -80,8 +81,10 @@ func (w *work) part(err error) {
 
 // changed has those who wait look again.
 func (m *module) changed() {
-	if m.waiting > 0 {
-		m.f.engine.Kick()
+	for a := m.active; a != nil; a = a.next {
+		if a.holds() {
+			m.f.engine.Complete(&a.Completion)
+		}
 	}
 }
 
@@ -119,11 +122,12 @@ func (m *module) freeXfer(x *xfer) {
 
 // await is what a goroutine waits for. Those of a module are used again and again.
 type await struct {
+	progress.Completion
 	m    *module
 	t    *target
 	over *bool
 	what awaited
-	next *await
+	next *await // free ones, or those that are waited for
 }
 
 type awaited uint8
@@ -135,28 +139,21 @@ const (
 	awaitOver                 // a flag is set
 )
 
-// Done implements progress.Cond.
-func (a *await) Done() bool {
+// Done implements progress.Cond. It is asked with and without the token.
+func (a *await) Done() bool { return a.Completion.Done() || a.t.gone(a.m) != nil }
+
+// holds looks whether what is waited for is so. The token is held.
+func (a *await) holds() bool {
 	t := a.t
 	switch a.what {
 	case awaitDone:
-		if t.pending == 0 {
-			return true
-		}
+		return t.pending == 0
 	case awaitLocal:
-		if t.local == 0 {
-			return true
-		}
+		return t.local == 0
 	case awaitRoom:
-		if t.calls < a.m.f.opts.Depth {
-			return true
-		}
-	default:
-		if *a.over {
-			return true
-		}
+		return t.calls < a.m.f.opts.Depth
 	}
-	return t.gone(a.m) != nil
+	return *a.over
 }
 
 // wait returns when that is so, or the target is gone. The token is given away meanwhile.
@@ -168,9 +165,17 @@ func (m *module) wait(t *target, what awaited, over *bool) {
 		m.awaits, a.next = a.next, nil
 	}
 	a.t, a.over, a.what = t, over, what
-	m.waiting++
-	m.f.engine.WaitLocked(a)
-	m.waiting--
+	a.Reset()
+	a.next, m.active = m.active, a
+	if !a.holds() {
+		m.f.engine.WaitLocked(a)
+	}
+	for p := &m.active; *p != nil; p = &(*p).next {
+		if *p == a {
+			*p = a.next
+			break
+		}
+	}
 	a.t, a.over = nil, nil
 	a.next, m.awaits = m.awaits, a
 }

@@ -50,7 +50,7 @@ func (f *factory) Enable(w *osc.Win) (osc.Module, error) {
 	w.Engine.Lock()
 	f.open = append(f.open, m)
 	w.Engine.Unlock()
-	cfg := words.Config{Near: true, MCS: f.opts.Locks == "queue", Recover: w.Hints.Recover, Flush: m.Flush}
+	cfg := words.Config{Near: true, MCS: f.queues(), Recover: w.Hints.Recover, Flush: m.Flush}
 	m.control.Init((*ownWords)(m), cfg, w.Comm)
 	return m, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ompi-go/ompi-go/mca"
 	"github.com/ompi-go/ompi-go/osc"
+	"github.com/ompi-go/ompi-go/rte"
 )
 
 func init() { mca.Register(component{}) }
@@ -27,7 +28,7 @@ type component struct{}
 // Options are the parameters osc_sm_*. All ranks must have the same values.
 type Options struct {
 	Priority int    `mca:"priority" default:"100" min:"0" max:"200" level:"6" help:"priority of the component; a window is served by the component of the highest that can"`
-	Locks    string `mca:"locks" default:"queue" enum:"queue|poll" level:"7" help:"how to wait for a lock: in a queue (MCS), in which those who came first are served first, or by asking again and again"`
+	Locks    string `mca:"locks" default:"auto" enum:"auto|queue|poll" level:"7" help:"how to wait for a lock: in a queue (MCS), in which those who came first are served first; by asking again and again (poll); or in a queue unless the host has more ranks than cores, where the next in a queue mostly has none"`
 }
 
 func (component) Framework() string { return "osc" }
@@ -74,6 +75,17 @@ func (f *factory) Close() error {
 		errs = append(errs, f.open[0].letGo())
 	}
 	return errors.Join(errs...)
+}
+
+// queues tells whether who waits for a lock stands in a queue. Members that differ agree all the same on who has it.
+func (f *factory) queues() bool {
+	switch f.opts.Locks {
+	case "queue":
+		return true
+	case "poll":
+		return false
+	}
+	return len(f.env.Job.LocalRanks()) <= rte.HostCores()
 }
 
 // forget takes a module out. The token is held.

@@ -14,8 +14,15 @@ func TestConformance(t *testing.T) {
 		Flavors: []osctest.Flavor{osctest.Create, osctest.CreateMem, osctest.Allocate, osctest.Dynamic, osctest.Shared}})
 }
 
-func TestPolledLocks(t *testing.T) {
-	osctest.Run(t, osctest.Config{Params: map[string]string{"osc": "sm", "osc_sm_locks": "poll"}, Flavors: []osctest.Flavor{osctest.Allocate},
+// Two ways to wait for locks, of which the number of cores chooses one.
+func TestLocks(t *testing.T) {
+	for _, way := range []string{"queue", "poll"} {
+		t.Run(way, func(t *testing.T) { locks(t, way) })
+	}
+}
+
+func locks(t *testing.T, way string) {
+	osctest.Run(t, osctest.Config{Params: map[string]string{"osc": "sm", "osc_sm_locks": way}, Flavors: []osctest.Flavor{osctest.Allocate},
 		Only: []string{"MutualExclusion", "SharedLocksTogether", "ReadersAndWriters", "NestedLocks", "LocksByGoroutines", "NoCheckLocks", "LockSelf"}})
 }
 

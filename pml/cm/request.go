@@ -146,8 +146,8 @@ func (q *request) Done(_ *mtl.Request, st core.Status, err error) {
 		o.sends--
 	} else {
 		o.recvs.remove(q)
-		st.Cancelled = false
-		q.Status = st
+		q.Status.Source, q.Status.Tag, q.Status.Cancelled = st.Source, st.Tag, false // by fields, as they were written: see mtl/portals4.module.Recv
+		q.Status.SetBytes(st.Bytes())
 		if err == nil || core.ClassOf(err) == core.ErrTruncate {
 			o.stats.received++
 			o.stats.receivedBytes += uint64(st.Bytes())

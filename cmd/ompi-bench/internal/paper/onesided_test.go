@@ -63,7 +63,7 @@ func TestHassani2013(t *testing.T) {
 			t.Errorf("output lacks %q:\n%s", want, out.String())
 		}
 	}
-	if want := "/b/mpirun -n 2 --bind-to none --mca osc portals4 --mca pml cm --mca btl self,sm /b/ompi-bench sync -i 400 -x 40"; strings.Join(log[0], " ") != want {
+	if want := "/b/mpirun -n 2 --bind-to none --mca osc portals4 --mca pml cm --mca btl self,sm --mca osc_portals4_direct false /b/ompi-bench sync -i 400 -x 40"; strings.Join(log[0], " ") != want {
 		t.Errorf("first job: %s", strings.Join(log[0], " "))
 	}
 	if want := 3*2*(2+len(hassaniJobs())) + 1; len(log) != want {

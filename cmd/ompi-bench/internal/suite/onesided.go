@@ -140,12 +140,13 @@ func oneSided() []Test {
 	for _, name := range Epochs() {
 		all = append(all, Test{
 			Name: "sync_" + name, Title: "Epoch(us)", Unit: us, Size: "Puts", Min: 0, Max: 1, Small: Loop{2000, 50}, MinRanks: 2, Window: true,
+			PerPeer: true, // every rank puts to a place of its own
 		})
 	}
 	return append(all,
 		Test{
 			Name: "sync", Title: "Epoch(us)", Unit: us, Size: "Synchronisation:Puts", Min: 0, Max: 1, Small: Loop{2000, 50}, MinRanks: 2, Window: true,
-			OursOnly: true, Course: true,
+			OursOnly: true, Course: true, PerPeer: true,
 		},
 		Test{
 			Name: "passive", Title: "Computing(us)", Unit: us, Min: 8, Max: 8, Small: Loop{500, 20}, MinRanks: 2, Window: true,
