@@ -186,6 +186,10 @@ func (c *Command) Parse(b []byte) (size int, err error) {
 	return int(length), nil
 }
 
+// Listed reports whether the command in b lists runs. Those are read more than once: who gets commands in memory that is shared with their senders copies such ones
+// before Parse.
+func Listed(b []byte) bool { return len(b) >= HeaderSize && binary.LittleEndian.Uint16(b[6:]) != 0 }
+
 // dataSize is how many bytes of data c has, some telling whether there are any.
 func (c *Command) dataSize(some bool) (int64, error) {
 	if c.Code != 0 && (c.Kind < Accumulate || c.Kind == Reply) {

@@ -1,6 +1,7 @@
 package osctest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -26,9 +27,6 @@ func deathCases() []suite {
 // testDeaths runs each in a job of its own: the launcher lets the living go on, nobody hangs, and no process is left.
 func testDeaths(t *testing.T, cfg Config) {
 	for _, s := range deathCases() {
-		if s.name == "HolderDiesRecovered" && cfg.NoRecovery {
-			continue
-		}
 		for _, f := range cfg.Flavors {
 			if f == CreateMem && raceEnabled {
 				continue
@@ -148,7 +146,7 @@ func deathRecovered(r *rank) {
 	survive()
 }
 
-// deathOfTarget: puts and flushes to a dead process end with ErrProcFailed, sooner or later.
+// deathOfTarget: gets, puts and flushes to a dead process end with ErrProcFailed, sooner or later, and until then do what they are to do.
 func deathOfTarget(r *rank) {
 	w := r.window(r.cfg.Flavors[0], 1<<16, 8)
 	if r.me == victim {
@@ -156,14 +154,25 @@ func deathOfTarget(r *rank) {
 		die()
 	}
 	ok(w.LockAll(0))
-	buf := make([]byte, 1<<16)
+	buf := bytes.Repeat([]byte{7}, 1<<16)
+	got := make([]byte, 8)
+	if r.me == 0 {
+		got = make([]byte, len(buf))
+	}
 	ok(w.Put(ompi.Slice(buf), w.at(victim, 0)))
 	ok(w.Flush(victim))
 	r.hear()
 	var err error
 	for err == nil {
-		if err = w.Put(ompi.Slice(buf), w.at(victim, 0)); err == nil {
+		clear(got)
+		if err = w.Get(ompi.Slice(got), w.at(victim, 0)); err == nil {
 			err = w.Flush(victim)
+		}
+		if err == nil {
+			same(got, buf[:len(got)], "a get from who dies")
+			if err = w.Put(ompi.Slice(buf), w.at(victim, 0)); err == nil {
+				err = w.Flush(victim)
+			}
 		}
 		if err == nil {
 			err = r.poke()
@@ -180,10 +189,11 @@ func deathInFence(r *rank) {
 	v := int64(r.me)
 	ok(w.Put(ompi.Value(&v), w.at(0, int64(8*r.me))))
 	ok(w.Fence(0))
-	r.barrier()
 	if r.me == victim {
+		r.tellOthers() // who is in a barrier yet would hear of the death there
 		die()
 	}
+	r.hear()
 	failed(w.Fence(0), "a fence that one does not come to")
 	survive()
 }
@@ -191,13 +201,17 @@ func deathInFence(r *rank) {
 // deathInExposure: Start, Complete and Wait end when the other side is dead.
 func deathInExposure(r *rank) {
 	w := r.window(r.cfg.Flavors[0], 64, 8)
-	r.barrier()
 	if r.me == victim {
+		r.tellOthers() // who is in a barrier yet would hear of the death there
 		die()
 	}
+	r.hear()
 	if r.me == 0 {
-		ok(w.Post(r.group(victim), 0))
-		failed(w.Wait(), "an exposure to who has died")
+		err := w.Post(r.group(victim), 0)
+		if err == nil {
+			err = w.Wait()
+		}
+		failed(err, "an exposure to who has died")
 		survive()
 	}
 	err := w.Start(r.group(victim), 0)

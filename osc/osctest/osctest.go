@@ -35,9 +35,7 @@ type Config struct {
 	Seeds int
 	// NoDeaths leaves out the cases in which processes die, which are for Processes only.
 	NoDeaths bool
-	// NoRecovery tells that the component does not honour the info key ompi_lock_recovery: after a death its windows fail.
-	NoRecovery bool
-	// Only are the names of the cases to run; nil: all.
+	// Only are the names of the cases to run, Deaths that of those in which processes die; nil: all.
 	Only []string
 	// Options are those of jobs of goroutine ranks, beside Params.
 	Options []ompi.Option `json:"-"`
@@ -73,6 +71,9 @@ type suite struct {
 
 const anyFlavor = Flavor(-1)
 
+// Deaths is the name of the cases in which processes die.
+const Deaths = "Deaths"
+
 func cases() []suite {
 	return slices.Concat(basicCases(), programCases(), operationCases(), atomicCases(), lockCases(), fenceCases(), pscwCases(), requestCases(), errorCases(),
 		dynamicCases(), sharedCases(), linearCases(), allocationCases())
@@ -92,10 +93,16 @@ func (c *Config) fill() {
 	}
 }
 
+// processesRaced are what processes run under the race detector, which sees nothing of what goes on between them: that is for ranks that are goroutines.
+var processesRaced = []string{"Programs", "Counters", "NotAttached"}
+
 // wanted are the cases to run, by the number of their ranks.
 func (c *Config) wanted() map[int][]suite {
 	by := map[int][]suite{}
 	for _, s := range cases() {
+		if c.Processes && raceEnabled && !slices.Contains(processesRaced, s.name) {
+			continue
+		}
 		if c.Only != nil && !slices.Contains(c.Only, s.name) || s.needs != anyFlavor && !slices.Contains(c.Flavors, s.needs) {
 			continue
 		}
@@ -127,7 +134,7 @@ func Run(t *testing.T, cfg Config) {
 			t.Run(s.name, func(t *testing.T) { goroutines(t, &cfg, n, s) })
 		}
 	}
-	if cfg.Processes && !cfg.NoDeaths && cfg.Only == nil {
+	if cfg.Processes && !cfg.NoDeaths && (cfg.Only == nil || slices.Contains(cfg.Only, Deaths)) {
 		testDeaths(t, cfg)
 	}
 }

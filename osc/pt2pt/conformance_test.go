@@ -49,8 +49,7 @@ func TestProcesses(t *testing.T) {
 	}
 	for _, c := range carriers[:3] {
 		t.Run(c.name, func(t *testing.T) {
-			osctest.Run(t, osctest.Config{Params: with(c.params), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}, NoDeaths: c.name == "tcp",
-				NoRecovery: true}) // receives from anybody end with the first death
+			osctest.Run(t, osctest.Config{Params: with(c.params), Processes: true, Flavors: []osctest.Flavor{osctest.Allocate, osctest.Dynamic}, NoDeaths: c.name == "tcp"})
 		})
 	}
 }

@@ -121,7 +121,7 @@ func (m *module) Lock(t osc.LockType, target int, assert osc.Assert) error {
 	if err := m.faultWith(p); err != nil {
 		return err
 	}
-	if err := m.settleLocks(); err != nil {
+	if err := m.settleLocks(p); err != nil {
 		return err
 	}
 	p.want(t, assert&osc.ModeNoCheck != 0)
@@ -140,9 +140,9 @@ func (m *module) Lock(t osc.LockType, target int, assert osc.Assert) error {
 	return m.wait(waiter{kind: forLock, p: p})
 }
 
-// settleLocks waits for the lock that was asked for last, if it is still to come: locks are had in the order in which the program asks for them, or
-// programs that keep an order to be safe would wait in circles all the same.
-func (m *module) settleLocks() error {
+// settleLocks waits for the lock that was asked for last, if it is still to come, before p's is asked for: locks are had in the order in which the program asks
+// for them, or programs that keep an order to be safe would wait in circles all the same.
+func (m *module) settleLocks(p *peer) error {
 	for q := m.newest; q != nil; q = m.newest {
 		switch q.lock {
 		case lockWanted, lockQueued:
@@ -153,11 +153,14 @@ func (m *module) settleLocks() error {
 			m.newest = nil
 			return nil
 		}
-		if err := m.wait(waiter{kind: forLock, p: q}); err != nil {
-			return err
-		}
+		err := m.wait(waiter{kind: forLock, p: q})
 		if m.newest == q {
 			m.newest = nil
+		}
+		if err != nil { // its own unlock tells of q's death; p may be well
+			if err := m.faultWith(p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

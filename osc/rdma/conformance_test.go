@@ -32,14 +32,17 @@ func with(params map[string]string) map[string]string {
 
 // few are the cases that tell ways apart; the others tell of what all ways share, which two of them run.
 var few = []string{"Programs", "Counters", "CompareAndSwapCounter", "OrderingOfArrays", "OperationsTogether", "MixedStructs", "ReadersAndWriters", "PostStartRing", "NotAttached",
-	"AttachRaces", "Linearizable", "ManyRequests", "FreedWithTraffic"}
+	"AttachRaces", "Linearizable", "ManyRequests", "FreedWithTraffic", osctest.Deaths}
+
+// kinds are the windows whose memory differs to a way: of Go's heap, of AllocMem, and none that is known before.
+var kinds = []osctest.Flavor{osctest.Create, osctest.Allocate, osctest.Dynamic}
 
 // TestConformance: between goroutine ranks.
 func TestConformance(t *testing.T) {
 	for i, w := range ways {
 		cfg := osctest.Config{Params: with(w.params)}
 		if i > 0 {
-			cfg.Only, cfg.Seeds = few, 1
+			cfg.Only, cfg.Seeds, cfg.Flavors = few, 1, kinds
 		}
 		t.Run(w.name, func(t *testing.T) { osctest.Run(t, cfg) })
 	}
@@ -48,7 +51,7 @@ func TestConformance(t *testing.T) {
 // TestFaults: messages that come twice, and out of order, are carried out once, and in order.
 func TestFaults(t *testing.T) {
 	osctest.Run(t, osctest.Config{Params: with(map[string]string{"btl": "self,sm", "osc_rdma_map": "false", "osc_rdma_atomics": "false", "bml_r2_inject": "sm:dup=5%,reorder=5%"}),
-		Only: few, Seeds: 1})
+		Only: few, Seeds: 1, Flavors: kinds})
 }
 
 // TestProcesses: between processes.
@@ -58,7 +61,7 @@ func TestProcesses(t *testing.T) {
 	}
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
-			osctest.Run(t, osctest.Config{Params: with(w.params), Processes: true, Only: few, Seeds: 1, NoDeaths: w.name != "mapped" && w.name != "portals4"})
+			osctest.Run(t, osctest.Config{Params: with(w.params), Processes: true, Only: few, Seeds: 1, Flavors: kinds, NoDeaths: w.name != "mapped" && w.name != "portals4"})
 		})
 	}
 }

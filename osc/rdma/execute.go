@@ -13,7 +13,8 @@ var errNotThere = errors.New("the memory is not in the window; in a dynamic one 
 func (m *module) execute(ep *bml.Endpoint, a *frame, payload []byte) {
 	c := &m.cmd
 	st, size := am.BadForm, 0
-	if _, err := c.Parse(payload); err == nil {
+	mine := m.f.own(payload)
+	if _, err := c.Parse(mine); err == nil && (c.Runs == nil || &mine[0] != &payload[0]) {
 		// The least limit of both ends was the origin's to look at.
 		if n := c.ReplySize(); n >= 0 && n <= mostReply && len(ep.Eager) > 0 && int64(n) <= ep.First().Limits.MaxSend-frameSize {
 			st, size = am.OK, n
@@ -35,4 +36,13 @@ func (m *module) execute(ep *bml.Endpoint, a *frame, payload []byte) {
 	c.Runs, c.Data = nil, nil
 	a.what = uint16(st)
 	p.send(ep, tagAnswer, a, size)
+}
+
+// own gives a request's command where its sender cannot change it any more, if more of it than its header must make sense: that is read once.
+func (f *factory) own(payload []byte) []byte {
+	if !am.Listed(payload) {
+		return payload
+	}
+	f.listed = append(f.listed[:0], payload...)
+	return f.listed
 }

@@ -35,7 +35,7 @@ type module struct {
 	xfers   *xfer
 	awaits  *await
 	pending int    // operations that are not complete at their targets
-	used    bool   // there may be some, or errors of theirs
+	faults  int    // targets that have an error to be told
 	active  *await // what goroutines wait for
 
 	// What other members do here by messages.
@@ -185,7 +185,7 @@ func (m *module) drain(rank int, what awaited) error {
 		}
 		return m.end(t, what)
 	}
-	if !m.used {
+	if m.pending == 0 && m.faults == 0 {
 		return nil
 	}
 	var first error
@@ -200,7 +200,6 @@ func (m *module) drain(rank int, what awaited) error {
 			first = err
 		}
 	}
-	m.used = m.pending != 0
 	return first
 }
 
@@ -214,7 +213,7 @@ func (m *module) drained(t *target, what awaited) bool {
 
 // end gives the error of operations to a target.
 func (m *module) end(t *target, what awaited) error {
-	if err := t.take(); err != nil {
+	if err := t.take(m); err != nil {
 		return err
 	}
 	if !m.drained(t, what) {

@@ -78,6 +78,7 @@ type factory struct {
 	calls   callPool
 	answers *parcel // free ones
 	strange uint64  // messages that made no sense
+	listed  []byte  // the command that is carried out, if it lists runs
 }
 
 // Query implements osc.Factory. All members have the same parameters, and are asked about what they have in common.
@@ -101,6 +102,10 @@ func (f *factory) Enable(w *osc.Win) (osc.Module, error) {
 		err = m.meet(cards)
 	}
 	if err != nil {
+		if w.Flavor == osc.Allocate && w.Memory != nil {
+			err = errors.Join(err, w.Memory.Unref())
+			w.Memory = nil
+		}
 		return nil, errors.Join(err, m.release())
 	}
 	return m, nil

@@ -140,15 +140,19 @@ func (t *target) gone(m *module) error {
 }
 
 // take gives the error of an operation, once.
-func (t *target) take() error {
+func (t *target) take(m *module) error {
 	err := t.err
-	t.err = nil
+	if err != nil {
+		t.err = nil
+		m.faults--
+	}
 	return err
 }
 
 // fault keeps the first error.
-func (t *target) fault(err error) {
+func (t *target) fault(m *module, err error) {
 	if t.err == nil {
 		t.err = err
+		m.faults++
 	}
 }

@@ -32,7 +32,6 @@ func (m *module) newWork(t *target, req *core.Request) *work {
 	t.pending++
 	t.local++
 	m.pending++
-	m.used = true
 	return w
 }
 
@@ -54,6 +53,9 @@ func (w *work) part(err error) {
 		return
 	}
 	m, t := w.m, w.t
+	if w.err == nil && w.landing.Left() > 0 {
+		w.err = core.NewError(core.ErrIntern, "osc rdma: %d bytes of a result are missing in the answers of rank %d", w.landing.Left(), t.rank)
+	}
 	w.unbuffered()
 	t.pending--
 	m.pending--
@@ -68,11 +70,11 @@ func (w *work) part(err error) {
 	case above != nil:
 		above.part(err)
 		return
-	case req == nil && err != nil:
-		t.fault(err)
 	case err != nil:
-		t.fault(err)
-		req.FinishErr(err)
+		t.fault(m, err)
+		if req != nil {
+			req.FinishErr(err)
+		}
 	case req != nil:
 		req.Finish()
 	}
