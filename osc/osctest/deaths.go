@@ -21,6 +21,7 @@ func deathCases() []suite {
 		{"TargetDies", 3, deathOfTarget, anyFlavor},
 		{"FenceDies", 3, deathInFence, anyFlavor},
 		{"PostStartDies", 3, deathInExposure, anyFlavor},
+		{"FreedAfterDeath", 3, freedAfterDeath, anyFlavor},
 	}
 }
 
@@ -222,5 +223,45 @@ func deathInExposure(r *rank) {
 		}
 	}
 	failed(err, "an access to who has died")
+	survive()
+}
+
+// freedAfterDeath: after a death, members free the window when they like. Who still turns to one that has is told so, if there is nothing any more, and in any case
+// does not wait for ever.
+func freedAfterDeath(r *rank) {
+	info := ompi.NewInfo()
+	ok(info.Set("ompi_lock_recovery", "true"))
+	w := r.window(r.cfg.Flavors[0], 64, 8, ompi.WinInfo(info))
+	if r.me == victim {
+		r.tellOthers()
+		die()
+	}
+	r.hear()
+	for r.poke() == nil { // until the death is known
+	}
+	var none []byte
+	if r.me == 0 {
+		failed(w.Win.Free(), "the end of a window one of whose members died")
+		ok(r.Send(ompi.Slice(none), 2, 80))
+		_, err := r.Recv(ompi.Slice(none), 2, 81) // the engine moves meanwhile
+		ok(err)
+		survive()
+	}
+	_, err := r.Recv(ompi.Slice(none), 0, 80)
+	ok(err)
+	v := int64(1)
+	err = w.Lock(ompi.LockExclusive, 0, 0)
+	if err == nil {
+		if err = w.Put(ompi.Value(&v), w.at(0, 0)); err == nil {
+			err = w.Flush(0)
+		}
+		if e := w.Unlock(0); err == nil {
+			err = e
+		}
+	}
+	if err != nil { // shared memory is there as long as somebody has it
+		failed(err, "a lock of who has freed the window")
+	}
+	ok(r.Send(ompi.Slice(none), 0, 81))
 	survive()
 }

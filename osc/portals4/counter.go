@@ -212,6 +212,8 @@ func (m *module) why(p *core.Proc, f p4.FailType) error {
 		return m.comm.DeathOf(p)
 	case f == p4.Undeliverable:
 		err = core.NewError(core.ErrProcFailed, "an operation of the window cannot be delivered")
+	case (f == p4.Dropped || f == p4.NoMatch) && m.comm.Fault() != nil: // its entries are gone
+		err = core.NewError(core.ErrProcFailed, "it has freed the window, since a member has died")
 	case f == p4.SegV && m.w.Flavor == osc.Dynamic:
 		err = core.NewError(core.ErrRMARange, "an operation touches memory that is not attached at its target, or that lies in several attached pieces")
 	case f == p4.Dropped || f == p4.SegV || f == p4.NoMatch:

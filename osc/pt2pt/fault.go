@@ -1,6 +1,10 @@
 package pt2pt
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ompi-go/ompi-go/core"
+)
 
 // When a member dies the window fails: whoever waits gets the error, since a living member may have given up. With the hint of lock recovery the living go
 // on among themselves in passive epochs: what the dead one held is given on, and only what is to happen at it or with all members fails.
@@ -19,6 +23,9 @@ func (m *module) fault() error {
 // faultWith is why nothing is to be expected of p any more; nil while it is. A nil p stands for all members.
 func (m *module) faultWith(p *peer) error {
 	f := m.comm.Fault()
+	if p != nil && p.gone && (f == nil || !f.Fatal) {
+		return core.NewError(core.ErrProcFailed, "rank %d has freed the window, after a death", p.rank)
+	}
 	if f == nil || f.Fatal || p == nil || !m.w.Hints.Recover {
 		return m.fault()
 	}
@@ -49,7 +56,7 @@ func (m *module) bury() {
 		}
 	}
 	for _, p := range m.peers {
-		if p != nil && m.comm.Procs[p.rank].Failed() != nil {
+		if p != nil && (p.gone || m.comm.Procs[p.rank].Failed() != nil) {
 			m.inherit(p)
 		}
 	}
@@ -72,3 +79,25 @@ func (m *module) inherit(p *peer) {
 		m.resume()
 	}
 }
+
+// leave tells the living that this member frees the window, which after a death all do when they like: who waits for it would wait for ever. The token is
+// held.
+func (m *module) leave() {
+	if m.comm.Fault() == nil {
+		return
+	}
+	for rank, proc := range m.comm.Procs {
+		if rank != m.comm.MyRank && proc.Failed() == nil {
+			k := m.newPacket()
+			k.flags = left
+			m.send(k, rank)
+		}
+	}
+	for n := 0; m.sending > 0 && n < leavePasses; n++ {
+		m.engine.PollAll()
+		m.look()
+	}
+}
+
+// leavePasses is how often leave looks whether its messages are out: they are small, and whoever takes them is not waited for.
+const leavePasses = 1000

@@ -153,6 +153,7 @@ func (m *module) Free() error {
 	m.engine.Lock()
 	defer m.engine.Unlock()
 	m.look()
+	m.leave()
 	m.closeRings()
 	m.f.forget(m)
 	return err

@@ -32,7 +32,8 @@ const (
 const (
 	inFence   = 1 << iota // sent in a fence epoch, and counted by its end
 	ordered               // of an origin, to be looked at after the fences that the sender had completed
-	allFlags  = inFence | ordered
+	left                  // its sender frees the window, after a death: it answers no more
+	allFlags  = inFence | ordered | left
 	flagGrant = am.Flags(1) // of Lock: an answer is wanted when the lock is there
 	flagAck   = am.Flags(1) // of Unlock: an acknowledgement is wanted
 )

@@ -20,6 +20,7 @@ const (
 
 // peer is what a member knows of another one; its own is there, too.
 type peer struct {
+	gone bool // it has freed the window, after a death
 	m    *module
 	rank int
 

@@ -13,6 +13,11 @@ func (m *module) receive(from int, b []byte) {
 	case !ok:
 		m.f.stats.refused++
 		return
+	case flags&left != 0:
+		m.peer(from).gone = true
+		m.bury()
+		m.review()
+		return
 	case flags&ordered == 0 || fences == m.fences:
 	case fences != m.fences+1: // nobody can be farther ahead, or behind
 		m.f.stats.refused++

@@ -138,6 +138,9 @@ func (m *module) verdict(t *target, err error) error {
 			return gone
 		}
 	}
+	if m.w.Comm.Fault() != nil {
+		return &core.Error{Class: core.ErrProcFailed, Peer: t.rank, Index: -1, Err: errFreed}
+	}
 	return err
 }
 
