@@ -232,7 +232,21 @@ func (w *Win) flush(rank int, local bool) error {
 		e.Yield() // who waits by flushing waits for somebody who may need the core
 		return nil
 	}
-	defer e.Unlock()
+	passes := e.Passes()
+	err := w.flushModule(rank, local)
+	idle := e.Passes() == passes
+	if idle {
+		e.TryPoll()
+	}
+	e.Unlock()
+	if idle {
+		e.Yield()
+	}
+	return err
+}
+
+// flushModule has the module flush. The token is held.
+func (w *Win) flushModule(rank int, local bool) error {
 	if local {
 		return w.module.FlushLocal(rank)
 	}

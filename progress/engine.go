@@ -179,6 +179,9 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
+// Passes is how many passes were made. The caller holds the token.
+func (e *Engine) Passes() uint64 { return e.tick }
+
 // Poll makes one pass. The caller holds the token.
 func (e *Engine) Poll() int {
 	e.fds.keepBell = atomic.LoadUint32(&e.driving) == callerDrives
