@@ -64,7 +64,7 @@ func (o *Op) CheckAccumulate(t *datatype.Type) error {
 	}
 	if o.pairs != nil {
 		if f, _ := o.resolve(t); f == nil {
-			return o.illegal(t)
+			return o.undefined(t)
 		}
 		return nil
 	}
@@ -72,17 +72,25 @@ func (o *Op) CheckAccumulate(t *datatype.Type) error {
 		return nil // moves or leaves data, whatever it is
 	}
 	if k, ok := t.Homogeneous(); !ok || o.table[k] == nil {
-		return o.illegal(t)
+		return o.undefined(t)
 	}
 	return nil
 }
 
 func (o *Op) illegal(t *datatype.Type) error {
-	name := t.Name()
-	if name == "" {
-		name = "a derived type"
+	return NewError(ErrOp, "%s is not defined on %s; make an operation of your own for it", o.name, titleOf(t))
+}
+
+// undefined is illegal for accumulates, which take no operation of the program's own.
+func (o *Op) undefined(t *datatype.Type) error {
+	return NewError(ErrOp, "%s is not defined on %s", o.name, titleOf(t))
+}
+
+func titleOf(t *datatype.Type) string {
+	if name := t.Name(); name != "" {
+		return name
 	}
-	return NewError(ErrOp, "%s is not defined on %s; make an operation of your own for it", o.name, name)
+	return "a derived type"
 }
 
 // Kernel is the loop of a predefined operation over elements of kind k: inout[i] = in[i] op inout[i] for n elements. It is nil
