@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/ompi-go/ompi-go/internal/mpiruntest"
 	"github.com/ompi-go/ompi-go/ompi"
 )
 
@@ -45,35 +44,15 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if launcher.dir != "" {
-		os.RemoveAll(launcher.dir)
-	}
+	launcher.Remove()
 	os.Exit(code)
 }
 
-// launcher is cmd/mpirun, built when the first test needs it.
-var launcher struct {
-	once sync.Once
-	dir  string
-	path string
-	err  error
-}
+var launcher mpiruntest.Launcher
 
 func mpirun(t testing.TB) string {
 	t.Helper()
-	launcher.once.Do(func() {
-		if launcher.dir, launcher.err = os.MkdirTemp("", "ompi-go-test"); launcher.err != nil {
-			return
-		}
-		launcher.path = filepath.Join(launcher.dir, "mpirun")
-		if out, err := exec.Command("go", "build", "-o", launcher.path, "../cmd/mpirun").CombinedOutput(); err != nil {
-			launcher.err = fmt.Errorf("building mpirun: %w\n%s", err, out)
-		}
-	})
-	if launcher.err != nil {
-		t.Fatal(launcher.err)
-	}
-	return launcher.path
+	return launcher.Path(t)
 }
 
 // processes runs role in n processes and returns what they print.

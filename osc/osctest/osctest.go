@@ -185,8 +185,11 @@ func launch(t *testing.T, cfg Config, n int, names []string, flags ...string) *m
 		args = append(args, "--mca", name, cfg.Params[name])
 	}
 	args = append(append(args, flags...), os.Args[0])
-	return mpiruntest.New(t, mpirun(t), args...).Env(roleVar+"="+strings.Join(names, ","), configVar+"="+string(text))
+	return mpiruntest.New(t, launcher.Path(t), args...).Env(roleVar+"="+strings.Join(names, ","), configVar+"="+string(text))
 }
+
+// launcher starts the processes.
+var launcher mpiruntest.Launcher
 
 // Main is for the TestMain of a test that has Config.Processes. In a process that is a rank it does not return; else it runs the tests and ends with
 // their status.
@@ -194,7 +197,7 @@ func Main(m *testing.M) {
 	names := os.Getenv(roleVar)
 	if names == "" {
 		code := m.Run()
-		launcher.remove()
+		launcher.Remove()
 		os.Exit(code)
 	}
 	var cfg Config

@@ -1,4 +1,4 @@
-package osctest
+package mpiruntest
 
 import (
 	"fmt"
@@ -9,27 +9,19 @@ import (
 	"testing"
 )
 
-// launcher is cmd/mpirun, built when the first test of a test program needs it.
-var launcher launcherOnce
-
-type launcherOnce struct {
+// Launcher is cmd/mpirun, built when the first test of a test program needs it. The zero value is ready.
+type Launcher struct {
 	once sync.Once
 	dir  string
 	path string
 	err  error
 }
 
-func (l *launcherOnce) remove() {
-	if l.dir != "" {
-		os.RemoveAll(l.dir)
-	}
-}
-
-func mpirun(t testing.TB) string {
+// Path is the launcher's.
+func (l *Launcher) Path(t testing.TB) string {
 	t.Helper()
-	l := &launcher
 	l.once.Do(func() {
-		if l.dir, l.err = os.MkdirTemp("", "ompi-go-osctest"); l.err != nil {
+		if l.dir, l.err = os.MkdirTemp("", "ompi-go-test"); l.err != nil {
 			return
 		}
 		l.path = filepath.Join(l.dir, "mpirun")
@@ -41,4 +33,11 @@ func mpirun(t testing.TB) string {
 		t.Fatal(l.err)
 	}
 	return l.path
+}
+
+// Remove deletes it, after the last test.
+func (l *Launcher) Remove() {
+	if l.dir != "" {
+		os.RemoveAll(l.dir)
+	}
 }
